@@ -3,6 +3,7 @@ import { MAX_DELAY } from '../checks/limits.js';
 import { assertOneOf, assertOptions } from '../checks/validate.js';
 import { quoted } from '../log.js';
 import { type Duration, describeDuration, parseDuration } from '../time/duration.js';
+import { retryAfterOf } from '../time/retry-after.js';
 import { DelayQueueError, defineKind } from './delay-queue.error.js';
 
 /**
@@ -118,15 +119,6 @@ export class RateLimitedError extends RetryLaterError {
     super(delay, message ?? `The handler has met a rate limit of the ${scope}.`);
     this.scope = scope;
   }
-}
-
-/** Milliseconds; `undefined` if the header says nothing that can be waited for. */
-function retryAfterOf(header: string | null | undefined): number | undefined {
-  const text = header?.trim() ?? '';
-  // JavaScript reads nearly everything with a digit as a date, such as '1.5' as one of 2001; those of the header have a time of day.
-  const until = /\d:\d\d/.test(text) ? Date.parse(text) : NaN;
-  const wait = /^\d+$/.test(text) ? Number(text) * 1000 : Math.max(0, until - Date.now());
-  return wait <= MAX_DELAY ? wait : undefined;
 }
 
 /**

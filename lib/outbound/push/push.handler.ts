@@ -3,6 +3,7 @@ import { PushFailedError } from '../../errors/outbound.errors.js';
 import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
 import { toJson } from '../../messages/payload-json.js';
 import { describeDuration } from '../../time/duration.js';
+import { retryAfterOf } from '../../time/retry-after.js';
 import type { Answer } from './answer.js';
 import { PushClient } from './push-client.js';
 import { type PushTarget, nameOf } from './push-target.js';
@@ -61,13 +62,10 @@ export class PushHandler {
 }
 
 /** How long the server wants to be left alone; `undefined` if it does not. That a 429 says so needs no `Retry-After`. */
-function wantedPause({ status, headers }: Answer): number | undefined {
+function wantedPause({ status, headers: { 'retry-after': header } }: Answer): number | undefined {
   if (status !== TOO_MANY && status !== UNAVAILABLE) return undefined;
-  const asked = RateLimitedError.after(headers['retry-after'], {
-    ...(status === UNAVAILABLE && { fallback: 0 }),
-  }).delay;
-  if (status === UNAVAILABLE && asked === 0) return undefined;
-  return Math.min(Math.max(asked, LEAST_PAUSE), LONGEST_PAUSE);
+  const asked = status === TOO_MANY ? RateLimitedError.after(header).delay : retryAfterOf(header);
+  return asked === undefined ? undefined : Math.min(Math.max(asked, LEAST_PAUSE), LONGEST_PAUSE);
 }
 
 /** A path or a query may be a secret. */

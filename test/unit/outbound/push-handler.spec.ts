@@ -145,6 +145,7 @@ it.each([
   ['429 with so many seconds', 429, '90', 90_000, '90 seconds'],
   ['503 with so many seconds', 503, '90', 90_000, '90 seconds'],
   ['429 with no time', 429, '0', 1000, '1 second'],
+  ['503 with no time', 503, '0', 1000, '1 second'],
   ['429 with a date that has gone by', 429, 'Sun, 06 Nov 1994 08:49:37 GMT', 1000, '1 second'],
   ['429 with a date in a day', 429, inADay, 3_600_000, '1 hour'],
   ['503 with a year', 503, '31536000', 3_600_000, '1 hour'],
