@@ -1,9 +1,9 @@
-import { createServer } from 'node:net';
 import { DelayQueueAdmin } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
 import { useBed } from '../support/app/bed.js';
 import { PUSHED, startPushing } from '../support/app/pushing.js';
 import type { Answering } from '../support/servers/push-receiver.js';
+import { freePort } from '../support/servers/redis-server.js';
 import { eventually } from '../support/waiting.js';
 
 const bed = useBed();
@@ -78,7 +78,7 @@ describe('a push that is not taken', () => {
     await first.close();
     expect(dead.failure).toMatchObject({ name: 'PushFailedError' });
     expect(dead.failure.message).toMatch(/has failed: .*(ECONNRESET|socket hang up)/);
-    const { port } = await closedServer();
+    const port = await freePort();
     const { app } = await startPushing(bed, { topic: { attempts: 1 }, push: { url: `http://127.0.0.1:${port}` } });
     await app.producer.publish(PUSHED, 1, { id: 'b' });
     expect((await app.events.dead.first()).failure.message).toContain('ECONNREFUSED');
@@ -170,16 +170,4 @@ describe('the request ends', () => {
 /** A date so many seconds from now. */
 function dateIn(seconds: number): Record<string, string> {
   return { 'retry-after': new Date(Date.now() + seconds * 1000).toUTCString() };
-}
-
-async function closedServer(): Promise<{ port: number }> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  return { port };
 }

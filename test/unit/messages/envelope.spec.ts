@@ -10,21 +10,13 @@ import {
   withPayload,
 } from '../../../lib/messages/envelope.js';
 import { shown } from '../../support/shown.js';
+import { failureOf } from '../../support/units/wrong-options.js';
 
 const NOW = 1_767_225_600_000;
 const MIB = 1024 * 1024;
 
 function encode(payload: unknown, fields: Partial<EnvelopeFields> = {}): string {
   return encodeEnvelope({ publishedAt: NOW, ...fields, payload });
-}
-
-function failureOf(work: () => unknown): Error {
-  try {
-    work();
-  } catch (error) {
-    return error as Error;
-  }
-  return expect.fail('it was accepted');
 }
 
 describe('encodeEnvelope', () => {

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 import type { PushOptions } from '../../../lib/outbound/push/push-options.interface.js';
-import { catchError } from './catch-error.js';
+import { failureOf } from '../../support/units/wrong-options.js';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
 /** The error of the boot with such options, whatever their types. */
 function refusal(push: object): Error {
   const given = { url: 'https://example.com', secret: SECRET, ...push };
-  return catchError(() => resolveOptions({ topics: { jobs: { push: given } } }));
+  return failureOf(() => resolveOptions({ topics: { jobs: { push: given } } }));
 }
 
 describe('where messages are pushed to', () => {
@@ -28,7 +28,7 @@ describe('where messages are pushed to', () => {
     ['a URL in place of the options', 'https://user:password@example.com'],
     ['an array', []],
   ])('is refused, and not shown: %s', (_, push) => {
-    const error = catchError(() => resolveOptions({ topics: { jobs: { push: push as never } } }));
+    const error = failureOf(() => resolveOptions({ topics: { jobs: { push: push as never } } }));
     expect(error.message).toContain("topics['jobs'].push must be an object with url and secret. Given: ");
     expect(error.message).not.toMatch(/whsec|password/);
   });

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { WebhookSigner } from '../../../lib/outbound/push/webhook-signer.js';
-import { catchError } from './catch-error.js';
+import { failureOf } from '../../support/units/wrong-options.js';
 
 describe('signatures', () => {
   it('are those of the example in the specification of Standard Webhooks', () => {
@@ -47,7 +47,7 @@ describe('secrets', () => {
     ['no secret at all', []],
     ['too many secrets', Array.from({ length: 6 }, () => `whsec_${Buffer.alloc(32, 7).toString('base64')}`)],
   ])('are refused, and not shown: %s', (_, secret) => {
-    const error = catchError(() => new WebhookSigner('push.secret', secret));
+    const error = failureOf(() => new WebhookSigner('push.secret', secret));
     expect(error).toMatchObject({ code: 'INVALID_ARGUMENT' });
     expect(error.message).toContain('push.secret must be');
     expect(error.message).not.toMatch(/BwcH|\*{4}/);

@@ -28,8 +28,7 @@ import {
   stalledConnection,
   unreachableRedis,
 } from './redis-scenarios.js';
-import { pulledFewInFlight, pulledOrder, pulledOutage, pulledTopic } from './pulling-scenarios.js';
-import { pushedOrder, pushedOutage, pushedTopic } from './pushing-scenarios.js';
+import { pulled, pulledFewInFlight, pushed } from './destination-scenarios.js';
 import type { Scenario } from './scenario.js';
 
 export const scenarios: readonly Scenario[] = [
@@ -70,11 +69,7 @@ export const scenarios: readonly Scenario[] = [
   ratedKeys,
   fewInFlight,
   hostileOrder,
-  pulledTopic,
-  pulledOrder,
+  ...pulled,
   pulledFewInFlight,
-  pulledOutage,
-  pushedTopic,
-  pushedOrder,
-  pushedOutage,
+  ...pushed,
 ];

@@ -1,5 +1,5 @@
 import { TOPIC } from '../programs/config.js';
-import { TIMING } from '../world.js';
+import { TIMING, type World } from '../world.js';
 import { startFleet } from './process-scenarios.js';
 import type { Scenario } from './scenario.js';
 
@@ -9,17 +9,21 @@ export const restartedRedis: Scenario = {
   length: 'short',
   async run(world) {
     await startFleet(world);
-    for (let i = 0; i < 2; i++) {
-      await world.pause(400, 900);
-      await world.fault('redis killed', undefined, async () => {
-        await world.redis.kill();
-        await world.pause(50, 1500);
-        await world.redis.start();
-      });
-    }
-    await world.pause(600, 900);
+    await restartTwice(world);
   },
 };
+
+export async function restartTwice(world: World): Promise<void> {
+  for (let i = 0; i < 2; i++) {
+    await world.pause(400, 900);
+    await world.fault('redis killed', undefined, async () => {
+      await world.redis.kill();
+      await world.pause(50, 1500);
+      await world.redis.start();
+    });
+  }
+  await world.pause(600, 900);
+}
 
 export const flushedScripts: Scenario = {
   name: 'flushed-scripts',
