@@ -72,9 +72,10 @@ const LAYERS = {
   admin: { folders: ['producer', ...BELOW_RUNTIME], packages: ['uuid'] },
   monitoring: { folders: BELOW_RUNTIME, packages: ['rxjs'] },
   'outbound/push': { folders: ['messages'], packages: ['ipaddr.js'] },
-  outbound: { folders: ['outbound/push', 'consumer', 'fleet', 'messages'] },
+  'outbound/forward': { folders: ['messages'], packages: ['rxjs'] },
+  outbound: { folders: ['outbound/push', 'outbound/forward', 'consumer', 'fleet', 'messages'] },
   composition: {
-    folders: [...RUNTIME, 'outbound', 'outbound/push', ...REDIS, 'broker/embedded'],
+    folders: [...RUNTIME, 'outbound', 'outbound/push', 'outbound/forward', ...REDIS, 'broker/embedded'],
     packages: ['uuid'],
   },
   // An application that only imports a decorator must not load the queue.
@@ -89,7 +90,17 @@ const LAYERS = {
   },
   // What is served by HTTP stands on it.
   http: {},
-  index: { folders: ['outbound/push', 'nest/module', 'nest/handlers', 'nest/decorators', 'composition', ...RUNTIME] },
+  index: {
+    folders: [
+      'outbound/push',
+      'outbound/forward',
+      'nest/module',
+      'nest/handlers',
+      'nest/decorators',
+      'composition',
+      ...RUNTIME,
+    ],
+  },
   // The entries.
   'admin/index': { folders: ['admin', 'monitoring', 'events', 'fleet', 'broker'] },
   // The testing kit works with any test runner and depends on none.

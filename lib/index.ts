@@ -109,7 +109,8 @@ export type { FailedAttempt } from './messages/failed-attempt.js';
 export type { Failure, FailureCause, FailureReason } from './messages/failure.js';
 export type { PayloadIssue } from './checks/payload-issues.js';
 
-// Pushing
+// Pushing and forwarding
+export type { ForwardClient, ForwardOptions } from './outbound/forward/forward-options.interface.js';
 export type { PushOptions } from './outbound/push/push-options.interface.js';
 
 // Errors
@@ -123,7 +124,7 @@ export {
   UnhandledTopicError,
 } from './errors/operation.errors.js';
 export { ConfigurationError, InvalidArgumentError } from './errors/options.errors.js';
-export { PushFailedError } from './errors/outbound.errors.js';
+export { ForwardFailedError, PushFailedError } from './errors/outbound.errors.js';
 export { DelayQueueError } from './errors/delay-queue.error.js';
 export {
   DeliveryAbortedError,

@@ -6,7 +6,7 @@
 import { applicationsOf, buildSample, ensureLibraryBuilt } from './setup/build.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { runScript } from './setup/failure.mjs';
-import { ensureLanguagesOf } from './setup/languages.mjs';
+import { ensureProgramsOf } from './setup/programs.mjs';
 import { startRedis } from './setup/redis.mjs';
 import { runApplication } from './setup/run.mjs';
 
@@ -16,7 +16,7 @@ await runScript(async () => {
   const { sample, args } = parse(process.argv.slice(2));
   const applications = applicationsOf(sample);
   await ensureDependencies();
-  await ensureLanguagesOf(sample);
+  await ensureProgramsOf(sample);
   const redis = await startRedis({ orEmbedded: applications.length === 1 });
   try {
     await ensureLibraryBuilt();

@@ -4,6 +4,7 @@ import type { Backoff } from '../messages/backoff.js';
 import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js';
 import type { ReplicaOptions } from '../messages/replicas.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
+import type { ForwardOptions } from '../outbound/forward/forward-options.interface.js';
 import type { PushOptions } from '../outbound/push/push-options.interface.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 
@@ -156,6 +157,12 @@ export interface TopicOptions {
    * publishes pushes nothing. @defaultValue none
    */
   push?: PushOptions;
+  /**
+   * Emits the messages of the topic through a `ClientProxy` of Nest, such as into RabbitMQ or Kafka, in place of a handler: see
+   * docs/guides/forward.md. Only of a single topic, and not together with {@link push}. A process that only publishes forwards nothing.
+   * @defaultValue none
+   */
+  forward?: ForwardOptions;
 }
 
 /**

@@ -18,6 +18,7 @@ import { FleetPublisher } from '../events/fleet-publisher.js';
 import { FleetReader } from '../events/fleet-reader.js';
 import type { Log } from '../log.js';
 import { handleWithin } from '../middleware/middleware-layers.js';
+import type { FindProvided } from '../outbound/forward/client-of.js';
 import { OutboundHandlers } from '../outbound/outbound-handlers.js';
 import { DelayQueueHealth } from '../monitoring/delay-queue.health.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
@@ -48,6 +49,8 @@ export interface Consumption {
   readonly handlers: readonly MessageHandler[];
   readonly hooks: readonly DeadLetterHook[];
   readonly schedules: readonly DeclaredSchedule[];
+  /** For the clients that messages are forwarded through. */
+  readonly findProvided: FindProvided;
 }
 
 interface ConnectionParts extends ConnectionSetup {
@@ -210,14 +213,14 @@ export class DelayQueueConnection {
    * Begins to handle messages, if this process consumes; resolves once it has its share of the partitions of every topic whose
    * intake is to run, and what its handlers declare is stored.
    *
-   * @param consumption what of the application takes part; topics that are pushed do by their options
+   * @param consumption what of the application takes part; topics that are pushed or forwarded do by their options
    * @throws ConfigurationError, BrokerUnavailableError
    */
-  async consume({ handlers: methods, hooks, schedules }: Consumption): Promise<void> {
+  async consume({ handlers: methods, hooks, schedules, findProvided }: Consumption): Promise<void> {
     const { broker, backend, log, events, options } = this;
     const { consumer } = options;
     if (!consumer || !this.#intakes) return;
-    this.#outbound = new OutboundHandlers({ ...options, consumer, methods });
+    this.#outbound = new OutboundHandlers({ ...options, consumer, methods, findProvided });
     const handlers = [...methods, ...this.#outbound.handlers];
     this.#handled = new Set(handlers.flatMap(({ topics }) => topics.map(({ topic }) => topic)));
     for (const { name, topic } of hooks) {

@@ -27,7 +27,7 @@ export async function openGatewayConnection(
   const connection = await DelayQueueConnection.create({ name, options: resolved, backend: new SystemBackend(), log });
   try {
     await connection.connect();
-    await connection.consume({ handlers: [], hooks: [], schedules: [] });
+    await connection.consume({ handlers: [], hooks: [], schedules: [], findProvided: () => [] });
     connection.booted(() => undefined);
     return connection;
   } catch (error) {

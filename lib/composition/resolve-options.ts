@@ -24,8 +24,9 @@ import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js
 import { type MiddlewareLayers, resolveMiddleware } from '../middleware/middleware-layers.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 import type { TopicSettings } from '../fleet/topic-settings.interface.js';
+import { resolveForward } from '../outbound/forward/resolve-forward.js';
+import type { OutboundTarget } from '../outbound/outbound-target.js';
 import { resolvePush } from '../outbound/push/resolve-push.js';
-import type { PushTarget } from '../outbound/push/push-target.js';
 import { assertRedis } from './assert-redis.js';
 import type {
   ConsumerOptions,
@@ -62,8 +63,8 @@ export interface ResolvedOptions {
   /** Topics that have settings of their own. */
   readonly topics: readonly string[];
   readonly topicSettings: (topic: string) => TopicSettings;
-  /** Where messages are pushed to, by topic. */
-  readonly pushes: ReadonlyMap<string, PushTarget>;
+  /** Where messages go in place of a handler, by topic. */
+  readonly outbound: ReadonlyMap<string, OutboundTarget>;
 }
 
 /** How often a process tells at least that it lives, in milliseconds. */
@@ -116,8 +117,8 @@ export function checkOptions(options: DelayQueueModuleOptions): ResolvedOptions 
     replicas,
     ...used
   } = applyRules(MODULE_RULES, 'The module options', options, '');
-  const { settings: base, push } = resolveTopic('defaults', defaults, { ...DEFAULT_TOPIC_SETTINGS, serializer });
-  if (push) throw new InvalidArgumentError(NOT_FOR_ALL);
+  const { settings: base, to } = resolveTopic('defaults', defaults, { ...DEFAULT_TOPIC_SETTINGS, serializer });
+  if (to) throw new InvalidArgumentError(notForAll(to));
   const own = resolveTopics(topics, base);
   return Object.freeze({
     given: options,
@@ -125,12 +126,14 @@ export function checkOptions(options: DelayQueueModuleOptions): ResolvedOptions 
     replicas: replicas === undefined ? undefined : resolveReplicas('replicas', replicas, used.publishTimeout),
     topics: [...own.keys()],
     topicSettings: (topic: string) => own.get(topic)?.settings ?? base,
-    pushes: new Map([...own].flatMap(([topic, { push: target }]) => (target ? [[topic, target]] : []))),
+    outbound: new Map([...own].flatMap(([topic, { to: target }]) => (target ? [[topic, target]] : []))),
   });
 }
 
 /** A topic without options of its own is not known when the process boots. */
-const NOT_FOR_ALL = `defaults cannot have 'push': give it to each topic whose messages go there, as in topics: { 'order.paid': { push } }.`;
+function notForAll({ option }: OutboundTarget): string {
+  return `defaults cannot have '${option}': give it to each topic whose messages go there, as in topics: { 'order.paid': { ${option} } }.`;
+}
 
 /** Nest takes them out of what `forRoot()` is given; if one is there, a factory has made it. */
 const notFromFactory: Rule<unknown, undefined> = (option, given) => {
@@ -167,7 +170,7 @@ const MODULE_RULES = {
 
 interface ResolvedTopic {
   readonly settings: TopicSettings;
-  readonly push: PushTarget | undefined;
+  readonly to: OutboundTarget | undefined;
 }
 
 function resolveTopics(topics: Record<string, TopicOptions>, base: TopicSettings): Map<string, ResolvedTopic> {
@@ -185,6 +188,7 @@ function resolveTopics(topics: Record<string, TopicOptions>, base: TopicSettings
 function resolveTopic(name: string, options: TopicOptions, base: TopicSettings): ResolvedTopic {
   const {
     push,
+    forward,
     ordered: order,
     rateLimit: rate,
     maxInFlight: inFlight,
@@ -192,7 +196,15 @@ function resolveTopic(name: string, options: TopicOptions, base: TopicSettings):
   } = applyRules(topicRules(base), name, options);
   const settings = { ...used, order, limits: rate || inFlight ? { rate, inFlight } : undefined };
   assertMayBeOnce(name, settings, options.attempts !== undefined);
-  return { settings: Object.freeze(settings), push };
+  if (push && forward) {
+    throw new InvalidArgumentError(
+      `${name} has 'push' and 'forward'. A message goes to one place: leave one of them out.`,
+    );
+  }
+  const to: OutboundTarget | undefined = push
+    ? { option: 'push', target: push }
+    : forward && { option: 'forward', target: forward };
+  return { settings: Object.freeze(settings), to };
 }
 
 /** What a topic leaves out is as in `base`. */
@@ -212,6 +224,7 @@ function topicRules(base: TopicSettings) {
     finished: orElse(resolveFinished, base.finished),
     serializer: orElse(SERIALIZER, base.serializer),
     push: orElse(resolvePush, undefined),
+    forward: orElse(resolveForward, undefined),
   } satisfies Rules<TopicOptions>;
 }
 

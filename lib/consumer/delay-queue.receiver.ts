@@ -91,7 +91,7 @@ export class DelayQueueReceiver {
    * come, they are given in one turn: fewer than `max` if no more were due then. Returns none if nothing was due in time, or the process
    * shuts down.
    *
-   * @throws InvalidArgumentError if this process handles or pushes the topic; if it is ordered, or limits what is in flight, with `lease: 0`
+   * @throws InvalidArgumentError if this process handles, pushes or forwards the topic; if it is ordered, or limits what is in flight, with `lease: 0`
    * @throws ConfigurationError if this process only publishes, or the topic has another number of partitions than it is configured with
    * @throws ReceiverUnavailableError if the application has not bootstrapped in time, or shuts down
    * @throws BrokerUnavailableError if Redis does not answer; also at the end of a wait in which it did not

@@ -22,3 +22,17 @@ export class PushFailedError extends DelayQueueError {
     super(message, options);
   }
 }
+
+/**
+ * A client has failed to emit the event of a message: the attempt has failed, and the message comes again by its backoff, or is a dead
+ * letter. What the client has thrown is the `cause`. A backoff function is given it.
+ *
+ * @publicApi
+ */
+export class ForwardFailedError extends DelayQueueError {
+  static {
+    defineKind(this, 'FORWARD_FAILED');
+  }
+
+  readonly code = 'FORWARD_FAILED';
+}

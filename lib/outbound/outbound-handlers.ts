@@ -4,52 +4,67 @@ import type { MessageHandler } from '../consumer/message-handler.interface.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import type { TopicSettings } from '../fleet/topic-settings.interface.js';
 import type { DelayedMessage } from '../messages/delayed-message.interface.js';
+import { type FindProvided, clientOf } from './forward/client-of.js';
+import { ForwardHandler } from './forward/forward.handler.js';
+import type { OutboundTarget } from './outbound-target.js';
 import { PushHandler } from './push/push.handler.js';
-import { type PushTarget, nameOf } from './push/push-target.js';
 
 export interface OutboundOptions {
-  /** Where messages are pushed to, by topic. */
-  readonly pushes: ReadonlyMap<string, PushTarget>;
+  /** Where messages go, by topic. */
+  readonly outbound: ReadonlyMap<string, OutboundTarget>;
   readonly topicSettings: (topic: string) => TopicSettings;
   readonly consumer: ConsumerSettings;
   /** Of the application's own methods. */
   readonly methods: readonly MessageHandler[];
+  readonly findProvided: FindProvided;
 }
 
-/** The handlers of topics whose messages go to a URL. To all of the consumer they are like those of an application. */
+/** The handlers of topics whose messages go elsewhere. To all of the consumer they are like those of an application. */
 export class OutboundHandlers {
   readonly handlers: readonly MessageHandler[];
-  readonly #pushes: PushHandler[] = [];
+  readonly #open: (PushHandler | ForwardHandler)[] = [];
 
-  /** @throws ConfigurationError if a method handles such a topic as well */
-  constructor({ pushes, topicSettings, consumer, methods }: OutboundOptions) {
-    assertOneDestination(methods, pushes);
-    this.handlers = [...pushes].map(([topic, target]) => {
-      const push = new PushHandler(target);
-      this.#pushes.push(push);
+  /**
+   * @throws ConfigurationError if a method handles such a topic as well, or the application has no such client
+   */
+  constructor({ outbound, topicSettings, consumer, methods, findProvided }: OutboundOptions) {
+    assertOneDestination(methods, outbound);
+    this.handlers = [...outbound].map(([topic, to]) => {
+      const handler =
+        to.option === 'push'
+          ? new PushHandler(to.target)
+          : new ForwardHandler(to.target, clientOf(optionOf(topic, to), to.target, findProvided));
+      this.#open.push(handler);
+      const { name, concurrency } = handler;
       return {
-        name: nameOf(target),
-        concurrency: target.concurrency,
+        name,
+        concurrency,
         batch: undefined,
         topics: [{ topic, schema: undefined, settings: handlerSettings(topicSettings(topic), consumer) }],
-        handle: async ([message]) => push.handle(message as DelayedMessage),
+        handle: async ([message]) => handler.handle(message as DelayedMessage),
       };
     });
   }
 
   /** To be called once no message is handled any more. */
   close(): void {
-    for (const push of this.#pushes) push.close();
+    for (const handler of this.#open) handler.close();
   }
 }
 
-function assertOneDestination(methods: readonly MessageHandler[], pushes: OutboundOptions['pushes']): void {
+function assertOneDestination(methods: readonly MessageHandler[], outbound: OutboundOptions['outbound']): void {
   for (const { name, topics } of methods) {
-    const twice = topics.find(({ topic }) => pushes.has(topic));
-    if (!twice) continue;
-    throw new ConfigurationError(
-      `Topic '${twice.topic}' has topics['${twice.topic}'].push, and ${name} handles it as well. A message goes to one place: remove ` +
-        `one of them, or publish to two topics.`,
-    );
+    for (const { topic } of topics) {
+      const to = outbound.get(topic);
+      if (!to) continue;
+      throw new ConfigurationError(
+        `Topic '${topic}' has ${optionOf(topic, to)}, and ${name} handles it as well. A message goes to one place: remove one of them, or ` +
+          `publish to two topics.`,
+      );
+    }
   }
+}
+
+function optionOf(topic: string, { option }: OutboundTarget): string {
+  return `topics['${topic}'].${option}`;
 }

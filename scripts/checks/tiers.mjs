@@ -4,7 +4,7 @@ import { ensureDependencies } from '../setup/dependencies.mjs';
 import { keepTestEnvironment } from '../setup/environment.mjs';
 import { SetupFailure } from '../setup/failure.mjs';
 import { tryToInstallFaketime } from '../setup/faketime.mjs';
-import { tryToInstallLanguages } from '../setup/languages.mjs';
+import { tryToInstallPrograms } from '../setup/programs.mjs';
 import { report } from './report.mjs';
 import { runTests } from './run-tests.mjs';
 
@@ -45,7 +45,7 @@ async function prepareExtended() {
   await ensureLibraryBuilt();
   await tryToInstallFaketime();
   await tryToInstallChromium();
-  await tryToInstallLanguages();
+  await tryToInstallPrograms();
 }
 
 /** A file that is named is run whatever tier it is of. */

@@ -6,6 +6,7 @@ import { debounce } from './drivers/debounce.js';
 import { deadLetters } from './drivers/dead-letters.js';
 import { deployment } from './drivers/deployment.js';
 import { finished } from './drivers/finished.js';
+import { forward } from './drivers/forward.js';
 import { gateway } from './drivers/gateway.js';
 import { health } from './drivers/health.js';
 import { intake } from './drivers/intake.js';
@@ -33,6 +34,7 @@ driveDocuments('docs/guides', {
   'debounce.md': debounce,
   'deployment.md': deployment,
   'finished.md': finished,
+  'forward.md': forward,
   'gateway.md': gateway,
   'health.md': health,
   'intake.md': intake,

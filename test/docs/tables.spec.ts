@@ -33,6 +33,7 @@ const CODE: Readonly<Record<string, Facts>> = {
   SearchOptions: optionsOf('SearchOptions'),
   CancelManyOptions: optionsOf('CancelManyOptions'),
   DelayQueueDashboardOptions: optionsOf('DelayQueueDashboardOptions'),
+  ForwardOptions: optionsOf('ForwardOptions'),
   PushOptions: optionsOf('PushOptions'),
   DelayQueueGatewayOptions: optionsOf('DelayQueueGatewayOptions'),
   DashboardUser: optionsOf('DashboardUser'),

@@ -137,6 +137,6 @@ describe('a topic that is pushed', () => {
     const { app } = await startPushing(bed);
     const receiving = app.get(DelayQueueReceiver).receive(PUSHED);
     await expect(receiving).rejects.toThrow(InvalidArgumentError);
-    await expect(receiving).rejects.toThrow('is handled or pushed by this process');
+    await expect(receiving).rejects.toThrow('is handled, pushed or forwarded by this process');
   });
 });

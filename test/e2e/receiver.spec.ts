@@ -63,7 +63,9 @@ describe('receiving', () => {
     ];
     const receiver = handling.get(DelayQueueReceiver);
     await expect(receiver.receive('jobs')).rejects.toThrow(InvalidArgumentError);
-    await expect(receiver.receive('jobs')).rejects.toThrow("Topic 'jobs' is handled or pushed by this process");
+    await expect(receiver.receive('jobs')).rejects.toThrow(
+      "Topic 'jobs' is handled, pushed or forwarded by this process",
+    );
     await expect(publishing.get(DelayQueueReceiver).receive(TOPIC)).rejects.toThrow(ConfigurationError);
     await expect(publishing.get(DelayQueueReceiver).settle('abc', 'ack')).rejects.toThrow(
       'this process only publishes',

@@ -64,8 +64,8 @@ export class PulledTopics {
     this.#assertReceives();
     if (this.#options.handled.includes(topic)) {
       throw new InvalidArgumentError(
-        `Topic '${topic}' is handled or pushed by this process, so it cannot be received here: its messages go to either. Receive it in ` +
-          `another process, or another topic.`,
+        `Topic '${topic}' is handled, pushed or forwarded by this process, so it cannot be received here: its messages go to one place. ` +
+          `Receive it in another process, or another topic.`,
       );
     }
     const pulled = this.#topic(topic);

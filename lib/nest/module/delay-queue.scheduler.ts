@@ -71,6 +71,7 @@ export class DelayQueueScheduler
       handlers: handlers.explore(name, { ...options, consumer }, names),
       hooks: hooks.explore(name, names),
       schedules: recurring.explore(name),
+      findProvided: (token) => this.#provided(token),
     });
   }
 
@@ -100,9 +101,10 @@ export class DelayQueueScheduler
 
   #whyNotHandled(topic: string): string | undefined {
     const { name, options } = this.#connection;
-    if (options.pushes.has(topic) && !options.consumer) {
+    const to = options.outbound.get(topic);
+    if (to && !options.consumer) {
       return (
-        `Its option 'push' means nothing in this process, which with 'consumer: false' only publishes: start a process that consumes, ` +
+        `Its option '${to.option}' means nothing in this process, which with 'consumer: false' only publishes: start a process that consumes, ` +
         `with the same option.`
       );
     }
@@ -135,5 +137,13 @@ export class DelayQueueScheduler
   #connections(): DelayQueueConnection[] {
     const providers = this.#discovery.getProviders().filter(({ token }) => isConnectionToken(token));
     return providers.map(({ instance }) => instance as DelayQueueConnection);
+  }
+
+  /** What is made anew for each request or each user has no instance that would be of use. */
+  #provided(sought: unknown): unknown[] {
+    const providers = this.#discovery.getProviders().filter(({ token }) => token === sought);
+    return providers.map((provider) =>
+      provider.isDependencyTreeStatic() && !provider.isTransient ? (provider.instance as unknown) : undefined,
+    );
   }
 }

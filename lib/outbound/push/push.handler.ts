@@ -21,10 +21,14 @@ const LONGEST_PAUSE = 3_600_000;
 
 /** Handles messages by pushing them to a URL: returns if it has taken them, and throws what a handler would. */
 export class PushHandler {
+  readonly name: string;
+  readonly concurrency: number;
   readonly #target: PushTarget;
   readonly #client: PushClient;
 
   constructor(target: PushTarget) {
+    this.name = nameOf(target);
+    this.concurrency = target.concurrency;
     this.#target = target;
     this.#client = new PushClient(target);
   }
@@ -53,7 +57,7 @@ export class PushHandler {
   }
 
   #describe({ status, headers, text }: Answer): string {
-    const answered = `The ${nameOf(this.#target)} was answered with ${status}`;
+    const answered = `The ${this.name} was answered with ${status}`;
     if (status >= 300 && status < 400) {
       return `${answered}${redirectOf(headers.location, this.#target.url)}. Redirects are not followed: push to the URL where it ends.`;
     }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { languagePath } from '../../../scripts/setup/languages.mjs';
+import { programPath } from '../../../scripts/setup/programs.mjs';
 import { noteProcess } from '../../support/processes/left-processes.js';
 import type { Command } from './suites.js';
 
@@ -15,7 +15,7 @@ export async function runCommand(
   { command, args, folder }: Command,
   variables: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
-  const child = spawn(languagePath(command), args, {
+  const child = spawn(programPath(command), args, {
     cwd: folder,
     env: { ...process.env, ...variables },
     stdio: ['ignore', 'pipe', 'pipe'],

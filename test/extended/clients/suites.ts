@@ -1,5 +1,5 @@
 export interface Command {
-  /** What is run; it has to be installed, see `scripts/setup/languages.mjs`. */
+  /** What is run; it has to be installed, see `scripts/setup/programs.mjs`. */
   readonly command: string;
   readonly args: readonly string[];
   /** Below the root folder. */

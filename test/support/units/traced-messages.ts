@@ -1,4 +1,5 @@
 import type { DelayedMessage, DelayQueueMiddleware, OutgoingMessage, PublishOptions } from 'nestjs-delay-queue';
+import { deliveredMessage } from './delivered-message.js';
 
 /** The functions of a middleware that has all three. */
 export type FullMiddleware = Required<DelayQueueMiddleware>;
@@ -16,17 +17,5 @@ export function outgoing(options: PublishOptions = {}): OutgoingMessage {
 }
 
 export function delivered(id: string, headers: Record<string, string> = {}, attempt = 1): DelayedMessage {
-  return {
-    id,
-    topic: 'orders',
-    partition: 3,
-    key: id,
-    payload: SECRET,
-    headers,
-    attempt,
-    maxAttempts: 5,
-    publishedAt: new Date(0),
-    dueAt: new Date(0),
-    signal: new AbortController().signal,
-  };
+  return deliveredMessage({ id, key: id, partition: 3, payload: SECRET, headers, attempt });
 }

@@ -28,7 +28,7 @@ async function setUp(given: DelayQueueModuleOptions = {}) {
         ]
       : [];
     const hooks = [{ name: 'Jobs.bury', topic: 'other', call: () => {} }];
-    await connection.consume({ handlers, hooks, schedules: [] });
+    await connection.consume({ handlers, hooks, schedules: [], findProvided: () => [] });
     connection.booted(() => undefined);
   };
   return { connection, start, time, handled, warnings };

@@ -31,7 +31,7 @@ describe('resolveOptions', () => {
       consumer: { concurrency: 100, lease: 30_000, autoStart: true, shutdownTimeout: 10_000, heartbeat: 5000 },
       middleware: {},
       topics: [],
-      pushes: new Map(),
+      outbound: new Map(),
     });
     expect(topicSettings('any')).toEqual(DEFAULT_TOPIC);
   });

@@ -13,6 +13,7 @@ const MAKE: Record<Exclude<ErrorName, 'DelayQueueError'>, (copy: Library) => Err
   DeliveryAbortedError: (copy) => new copy.DeliveryAbortedError('CANCELLED'),
   DuplicateMessageError: (copy) => new copy.DuplicateMessageError('jobs', '1'),
   EventsDroppedError: (copy) => new copy.EventsDroppedError(1),
+  ForwardFailedError: (copy) => new copy.ForwardFailedError('gone'),
   HandlerOverrunError: (copy) => new copy.HandlerOverrunError('Orders.close', 'jobs', ['1'], 90_000, 30_000),
   HandlerTimeoutError: (copy) => new copy.HandlerTimeoutError(1),
   IntakeOvertakenError: (copy) => new copy.IntakeOvertakenError('jobs', 'stop', 'start'),

@@ -4,8 +4,8 @@ import net from 'node:net';
 import { type MockInstance, afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { resolvePush } from '../../../lib/outbound/push/resolve-push.js';
 import { PushHandler } from '../../../lib/outbound/push/push.handler.js';
-import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import { PushReceiver } from '../../support/servers/push-receiver.js';
+import { deliveredMessage } from '../../support/units/delivered-message.js';
 
 /** The names of the tests, and where they lead. */
 const NAMES = new Map<string, dns.LookupAddress[]>();
@@ -40,24 +40,6 @@ async function start(push: { url?: string; allowPrivate?: boolean }) {
   return { receiver, handler };
 }
 
-function message(more: Partial<DelayedMessage> = {}): DelayedMessage {
-  const now = new Date();
-  return {
-    id: 'a',
-    topic: 'paid',
-    partition: 0,
-    key: 'a',
-    payload: { n: 1 },
-    headers: {},
-    attempt: 1,
-    maxAttempts: 5,
-    publishedAt: now,
-    dueAt: now,
-    signal: new AbortController().signal,
-    ...more,
-  };
-}
-
 it.each([
   ['this host', ['127.0.0.1']],
   ['a private network beside a public address', ['1.1.1.1', '10.0.0.7']],
@@ -72,7 +54,7 @@ it.each([
   const local = await PushReceiver.start();
   onTestFinished(async () => local.stop());
   const { handler } = await start({ url: `http://hooks.example.com:${local.port}` });
-  await expect(handler.handle(message())).rejects.toMatchObject({
+  await expect(handler.handle(deliveredMessage())).rejects.toMatchObject({
     code: 'PUSH_FAILED',
     message: `The push to http://hooks.example.com:${local.port} has failed: hooks.example.com leads to ${addresses.at(-1)}, which is not an address of the public internet`,
   });
@@ -92,9 +74,9 @@ it('connects to nothing if a name that was public leads elsewhere by now', async
   receiver.answer = (response) => response.writeHead(204, { connection: 'close' }).end();
   const { handler } = await start({ url: `http://hooks.example.com:${receiver.port}` });
   NAMES.set('hooks.example.com', [{ address: '1.1.1.1', family: 4 }]);
-  await handler.handle(message());
+  await handler.handle(deliveredMessage());
   NAMES.set('hooks.example.com', [{ address: '127.0.0.1', family: 4 }]);
-  await expect(handler.handle(message())).rejects.toThrow('hooks.example.com leads to 127.0.0.1');
+  await expect(handler.handle(deliveredMessage())).rejects.toThrow('hooks.example.com leads to 127.0.0.1');
   expect([receiver.requests.length, receiver.connections]).toEqual([1, 1]);
 });
 
@@ -104,20 +86,20 @@ it('uses no proxy of the environment', async () => {
     vi.stubEnv(name, `http://127.0.0.1:${proxy.port}`);
   }
   const { receiver, handler } = await start({ allowPrivate: true });
-  await handler.handle(message());
+  await handler.handle(deliveredMessage());
   expect([receiver.requests.length, proxy.connections]).toEqual([1, 0]);
 });
 
 it('sends nothing if its time is up already', async () => {
   const { receiver, handler } = await start({ allowPrivate: true });
   const reason = new Error('cancelled');
-  await expect(handler.handle(message({ signal: AbortSignal.abort(reason) }))).rejects.toBe(reason);
+  await expect(handler.handle(deliveredMessage({ signal: AbortSignal.abort(reason) }))).rejects.toBe(reason);
   expect(receiver.connections).toBe(0);
 });
 
 it('sends null for nothing, and gives up what JSON cannot hold', async () => {
   const { receiver, handler } = await start({ allowPrivate: true });
-  await handler.handle(message({ payload: undefined }));
+  await handler.handle(deliveredMessage({ payload: undefined }));
   expect(receiver.requests[0]?.body).toBe('null');
   const beyondJson: [unknown, string][] = [
     [{ total: 1n }, 'its payload.total is a BigInt, which JSON cannot hold. Publish it as a string.'],
@@ -128,9 +110,9 @@ it('sends null for nothing, and gives up what JSON cannot hold', async () => {
     ],
   ];
   for (const [payload, says] of beyondJson) {
-    await expect(handler.handle(message({ payload }))).rejects.toMatchObject({
+    await expect(handler.handle(deliveredMessage({ payload }))).rejects.toMatchObject({
       code: 'UNRECOVERABLE',
-      message: `A message of topic 'paid' cannot be pushed: ${says}`,
+      message: `A message of topic 'orders' cannot be pushed: ${says}`,
     });
   }
   expect(receiver.requests).toHaveLength(1);
@@ -156,7 +138,7 @@ it.each([
     const { receiver, handler } = await start({ allowPrivate: true });
     receiver.answer = (response) =>
       response.writeHead(status, value === undefined ? {} : { 'retry-after': value }).end('slow down');
-    await expect(handler.handle(message())).rejects.toMatchObject({
+    await expect(handler.handle(deliveredMessage())).rejects.toMatchObject({
       name: 'RateLimitedError',
       delay,
       message: `Put off by ${text}. The push to http://127.0.0.1:${receiver.port} was answered with ${status}: slow down`,
@@ -167,9 +149,9 @@ it.each([
 it('lets no header of a message pass for one of its own', async () => {
   const { receiver, handler } = await start({ allowPrivate: true });
   const forged = { 'webhook-id': 'x', Host: 'x', 'delay-queue-topic': 'x', 'Content-Length': '0', a: 'b\r\nc: d' };
-  await handler.handle(message({ headers: forged }));
+  await handler.handle(deliveredMessage({ headers: forged }));
   expect(receiver.requests[0]?.headers).toMatchObject({
-    'delay-queue-topic': 'paid',
+    'delay-queue-topic': 'orders',
     host: `127.0.0.1:${receiver.port}`,
     'delay-queue-header-webhook-id': 'x',
     'delay-queue-header-host': 'x',

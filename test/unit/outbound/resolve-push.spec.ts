@@ -14,7 +14,7 @@ function refusal(push: object): Error {
 describe('where messages are pushed to', () => {
   it('has defaults for all that is not given', () => {
     const push: PushOptions = { url: new URL('https://example.com/a?b#c'), secret: SECRET };
-    expect(resolveOptions({ topics: { jobs: { push } } }).pushes.get('jobs')).toMatchObject({
+    expect(resolveOptions({ topics: { jobs: { push } } }).outbound.get('jobs')?.target).toMatchObject({
       url: new URL('https://example.com/a?b'),
       headers: {},
       timeout: 30_000,

@@ -27,6 +27,8 @@ export interface ConsumerConfig extends ProgramConfig {
   readonly pulls?: boolean;
   /** Whether its messages are pushed to a server of the process, in place of a handler. @defaultValue false */
   readonly pushes?: boolean;
+  /** Whether its messages are forwarded through a client of the process, in place of a handler. @defaultValue false */
+  readonly forwards?: boolean;
   /** Share of the calls that throw, 0 to 1. */
   readonly failures: number;
   /** Share of the calls that put their message off, 0 to 1. @defaultValue 0 */

@@ -11,11 +11,13 @@ import {
   DelayQueueModule,
   DelayQueueReceiver,
   RateLimitedError,
+  type ForwardOptions,
   type ReceivedMessage,
   ReceiverUnavailableError,
   RetryLaterError,
   type TopicOptions,
 } from 'nestjs-delay-queue';
+import { from } from 'rxjs';
 import { Recorder } from '../history/recorder.js';
 import { type Command, type ConsumerConfig, PREFIX, TOPIC } from './config.js';
 import { only } from './only.js';
@@ -127,6 +129,11 @@ async function startApplication(processName: string): Promise<void> {
     'timeout',
   ]);
   if (server) Object.assign(topic, { push: server.push, backoff: FIXED } satisfies TopicOptions);
+  if (config.forwards) {
+    const emit = (_: unknown, message: unknown) => from(handle(message as DelayedMessage, recorder));
+    const forward: ForwardOptions = { client: { emit }, pattern: TOPIC, data: (message) => message, concurrency: 100 };
+    Object.assign(topic, { forward, backoff: FIXED } satisfies TopicOptions);
+  }
 
   @Module({
     imports: [
@@ -139,7 +146,7 @@ async function startApplication(processName: string): Promise<void> {
         middleware: server ? [server.middleware] : [],
       }),
     ],
-    providers: config.pulls ? [Puller] : server ? [] : [Worker],
+    providers: config.pulls ? [Puller] : config.pushes || config.forwards ? [] : [Worker],
   })
   class ConsumerModule {
     constructor(events: DelayQueueEvents) {

@@ -23,8 +23,15 @@ const PUSHED: Destination = {
   consumer: { pushes: true, failures: 0.1, handlerTime: 40 },
 };
 
+const FORWARDED: Destination = {
+  name: 'forwarded',
+  verbs: ['forward', 'forwarded'],
+  consumer: { forwards: true, failures: 0.1, handlerTime: 40 },
+};
+
 export const pulled = scenariosOf(PULLED);
 export const pushed = scenariosOf(PUSHED);
+export const forwarded = scenariosOf(FORWARDED);
 
 export const pulledFewInFlight: Scenario = {
   name: 'pulled-few-in-flight',

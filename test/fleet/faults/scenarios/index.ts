@@ -28,7 +28,7 @@ import {
   stalledConnection,
   unreachableRedis,
 } from './redis-scenarios.js';
-import { pulled, pulledFewInFlight, pushed } from './destination-scenarios.js';
+import { forwarded, pulled, pulledFewInFlight, pushed } from './destination-scenarios.js';
 import type { Scenario } from './scenario.js';
 
 export const scenarios: readonly Scenario[] = [
@@ -72,4 +72,5 @@ export const scenarios: readonly Scenario[] = [
   ...pulled,
   pulledFewInFlight,
   ...pushed,
+  ...forwarded,
 ];

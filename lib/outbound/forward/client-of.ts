@@ -1,0 +1,39 @@
+import { ConfigurationError } from '../../errors/options.errors.js';
+import type { ForwardClient } from './forward-options.interface.js';
+import type { ForwardTarget } from './forward-target.js';
+
+/** All that an application provides as something; what has no instance of its own is `undefined`. */
+export type FindProvided = (token: unknown) => readonly unknown[];
+
+/**
+ * The client that messages are forwarded through.
+ *
+ * @param name such as `topics['order.timeout'].forward`
+ * @throws ConfigurationError if the application has none, or several, or if it emits no events
+ */
+export function clientOf(name: string, { client }: Pick<ForwardTarget, 'client'>, find: FindProvided): ForwardClient {
+  if (hasEmit(client)) return client;
+  const token =
+    typeof client === 'function' ? client.name : typeof client === 'symbol' ? String(client) : `'${client}'`;
+  const found = [...new Set(find(client))];
+  const wrong = whyUnusable(found);
+  if (wrong === undefined) return found[0] as ForwardClient;
+  throw new ConfigurationError(`${name}.client is ${token}, ${wrong}`);
+}
+
+/** Whether a value is used as a client, and not as what one is provided as. */
+export function hasEmit(client: unknown): client is ForwardClient {
+  return typeof client === 'object' && typeof (client as ForwardClient | null)?.emit === 'function';
+}
+
+function whyUnusable([found, ...others]: readonly unknown[]): string | undefined {
+  if (found === undefined) {
+    return 'and the application provides no single instance as that. Register it with ClientsModule.register(), or in a provider that is neither request-scoped nor transient.';
+  }
+  if (others.length > 0) {
+    return 'and several modules provide one each. Register it once, in a module that the others import, or give the client itself.';
+  }
+  if (!hasEmit(found)) return 'and what the application provides as that has no emit(), as every ClientProxy has.';
+  // The client of gRPC has the methods of all clients, and fails in them.
+  return 'getService' in found ? 'which is a client of gRPC, and gRPC has no events. Call it in a handler.' : undefined;
+}

@@ -1,0 +1,46 @@
+import { lastValueFrom } from 'rxjs';
+import { UnrecoverableError } from '../../errors/handling.errors.js';
+import { ForwardFailedError } from '../../errors/outbound.errors.js';
+import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
+import type { ForwardClient } from './forward-options.interface.js';
+import { type ForwardTarget, nameOf } from './forward-target.js';
+
+/** Handles messages by emitting them through a client: returns once it has completed them, and throws what a handler would. */
+export class ForwardHandler {
+  readonly name: string;
+  readonly concurrency: number;
+  readonly #target: ForwardTarget;
+  readonly #client: ForwardClient;
+
+  constructor(target: ForwardTarget, client: ForwardClient) {
+    this.name = nameOf(target);
+    this.concurrency = target.concurrency;
+    this.#target = target;
+    this.#client = client;
+  }
+
+  /**
+   * @throws UnrecoverableError if there is nothing to send
+   * @throws ForwardFailedError if the client has failed
+   */
+  async handle(message: DelayedMessage): Promise<void> {
+    const { data: dataOf, pattern } = this.#target;
+    const data = await dataOf(message);
+    if (data === undefined || data === null) {
+      throw new UnrecoverableError(
+        `A message of topic '${message.topic}' has no data, and clients of Nest send no event without. Publish it with a payload, or make ` +
+          `some with the option 'data'.`,
+      );
+    }
+    try {
+      await lastValueFrom(this.#client.emit(pattern, data), { defaultValue: undefined });
+    } catch (error) {
+      // The client of RabbitMQ throws texts.
+      const text = error instanceof Error ? error.message : String(error);
+      throw new ForwardFailedError(`The ${this.name} has failed: ${text}`, { cause: error });
+    }
+  }
+
+  /** The client belongs to the application, which closes it. */
+  close(): void {}
+}

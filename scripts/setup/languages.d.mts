@@ -1,2 +1,0 @@
-export function languagePath(command: string): string;
-export function tryToInstallLanguages(): Promise<void>;

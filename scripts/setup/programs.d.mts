@@ -1,0 +1,2 @@
+export function programPath(command: string): string;
+export function tryToInstallPrograms(): Promise<void>;
