@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
-import { afterEach, describe, expect, inject, it } from 'vitest';
+import { afterEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import type { RedisSettings } from '../../lib/broker/redis/connection/redis-settings.js';
 import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
 import { ConfigurationError } from '../../lib/errors/options.errors.js';
+import { SystemClock } from '../../lib/time/clock.js';
 import { message } from '../support/broker/broker-bed.js';
 import { startFakeRedis } from '../support/servers/fake-redis.js';
 import { newRedisBroker } from '../support/broker/redis-bed.js';
@@ -60,6 +61,20 @@ describe('a connection to Redis', () => {
       expect(connected.client).not.toBe(client);
       expect(await client.ping()).toBe('PONG');
     });
+
+    it.each<[string, RedisSettings]>([
+      ['a server', 'redis://127.0.0.1:6379'],
+      ['Sentinel', { name: 'mymaster', sentinels: [{ host: '127.0.0.1', port: 26379 }] }],
+      ['a cluster', { nodes: ['redis://127.0.0.1:7000'] }],
+    ])(
+      'of %s set no timer before it is connected: it would keep an application alive that fails to boot',
+      (_, settings) => {
+        const setTimer = vi.spyOn(SystemClock.prototype, 'setTimer');
+        onTestFinished(() => setTimer.mockRestore());
+        broker(settings);
+        expect(setTimer).not.toHaveBeenCalled();
+      },
+    );
 
     const WITH_KEY_PREFIX: Readonly<Record<string, () => RedisSettings>> = {
       options: () => ({ host: '127.0.0.1', keyPrefix: 'app:' }),

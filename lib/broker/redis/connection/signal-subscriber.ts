@@ -60,6 +60,7 @@ export class SignalSubscriber {
   readonly #log: Log;
   readonly #channels = new Map<string, Channel>();
   readonly #checks: Loop;
+  readonly #checkPeriod: number;
   /** Counts the connections: what was confirmed on an earlier one holds no more. */
   #epoch = 0;
   /** Nodes of a cluster whose connections have ended since their channels were confirmed. */
@@ -88,6 +89,7 @@ export class SignalSubscriber {
       client.on('-node', (_connection: unknown, node?: string) => node !== undefined && this.#ended.add(node));
     });
     connection.nodes.onTraits(() => this.#beginAnew());
+    this.#checkPeriod = checkPeriod;
     this.#checks = new Loop({
       clock,
       run: async () => {
@@ -95,7 +97,6 @@ export class SignalSubscriber {
         return checkPeriod;
       },
     });
-    if (connection.commands.isCluster) this.#checks.later(checkPeriod);
   }
 
   /** @param onListening see {@link SignalSource.watchPartition} */
@@ -105,6 +106,7 @@ export class SignalSubscriber {
       this.#channels.set(name, (channel = { name, listeners: new Set(), confirmed: false, node: undefined }));
     const listener: Listener = { onMessage, onListening };
     channel.listeners.add(listener);
+    if (this.#connection.commands.isCluster) this.#checks.later(this.#checkPeriod);
     // At once, and not behind a round of tries that waits for others.
     if (this.#connection.isUp('subscriber')) this.#subscribeInTime(channel).catch(() => this.#tryAgain());
     else this.#tryAgain();
