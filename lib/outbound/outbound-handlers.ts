@@ -22,11 +22,9 @@ export interface OutboundOptions {
 /** The handlers of topics whose messages go elsewhere. To all of the consumer they are like those of an application. */
 export class OutboundHandlers {
   readonly handlers: readonly MessageHandler[];
-  readonly #open: (PushHandler | ForwardHandler)[] = [];
+  readonly #pushes: PushHandler[] = [];
 
-  /**
-   * @throws ConfigurationError if a method handles such a topic as well, or the application has no such client
-   */
+  /** @throws ConfigurationError if a method handles such a topic as well, or the application has no such client */
   constructor({ outbound, topicSettings, consumer, methods, findProvided }: OutboundOptions) {
     assertOneDestination(methods, outbound);
     this.handlers = [...outbound].map(([topic, to]) => {
@@ -34,7 +32,7 @@ export class OutboundHandlers {
         to.option === 'push'
           ? new PushHandler(to.target)
           : new ForwardHandler(to.target, clientOf(optionOf(topic, to), to.target, findProvided));
-      this.#open.push(handler);
+      if (handler instanceof PushHandler) this.#pushes.push(handler);
       const { name, concurrency } = handler;
       return {
         name,
@@ -48,7 +46,7 @@ export class OutboundHandlers {
 
   /** To be called once no message is handled any more. */
   close(): void {
-    for (const handler of this.#open) handler.close();
+    for (const push of this.#pushes) push.close();
   }
 }
 

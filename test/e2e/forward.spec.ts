@@ -1,7 +1,13 @@
 import { Controller, type DynamicModule, Injectable, type Provider, Scope } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ClientsModule, EventPattern, type MicroserviceOptions, Payload, Transport } from '@nestjs/microservices';
-import { ConfigurationError, DelayedHandler, DelayQueueModule, type TopicOptions } from 'nestjs-delay-queue';
+import {
+  ConfigurationError,
+  DelayedHandler,
+  DelayQueueModule,
+  type ForwardOptions,
+  type TopicOptions,
+} from 'nestjs-delay-queue';
 import { type Observable, defer } from 'rxjs';
 import { expect, it } from 'vitest';
 import { LogBook } from '../support/app/log-book.js';
@@ -32,8 +38,8 @@ function providing(provider: Provider): DynamicModule {
   return { module: ClientsModule, providers: [provider], exports: ['OWN'] };
 }
 
-function forwarding(topic: TopicOptions['forward'], more: TopicOptions = {}) {
-  return { topics: { [TOPIC]: { partitions: 1, backoff, ...more, ...(topic && { forward: topic }) } } };
+function forwarding(forward: ForwardOptions, more: TopicOptions = {}) {
+  return { topics: { [TOPIC]: { partitions: 1, backoff, ...more, forward } } };
 }
 
 it('a forwarded message is an event like any other to a service that knows nothing of the queue', async () => {

@@ -5,7 +5,10 @@ import type { DelayedMessage } from '../../messages/delayed-message.interface.js
 import type { ForwardClient } from './forward-options.interface.js';
 import { type ForwardTarget, nameOf } from './forward-target.js';
 
-/** Handles messages by emitting them through a client: returns once it has completed them, and throws what a handler would. */
+/**
+ * Handles messages by emitting them through a client of the application, which closes it: returns once the client has completed them, and
+ * throws what a handler would.
+ */
 export class ForwardHandler {
   readonly name: string;
   readonly concurrency: number;
@@ -40,7 +43,4 @@ export class ForwardHandler {
       throw new ForwardFailedError(`The ${this.name} has failed: ${text}`, { cause: error });
     }
   }
-
-  /** The client belongs to the application, which closes it. */
-  close(): void {}
 }

@@ -94,7 +94,7 @@ export class SignalSubscriber {
       clock,
       run: async () => {
         await this.#check();
-        return checkPeriod;
+        return this.#checkPeriod;
       },
     });
   }
