@@ -112,9 +112,12 @@ const LAYERS = {
     folders: ['nest/decorators', 'monitoring'],
     packages: ['@nestjs/common', '@nestjs/core', '@nestjs/terminus'],
   },
+  // It knows the keys of BullMQ, of which it needs nothing else.
+  bullmq: { folders: ['producer', 'admin', 'broker/redis/connection', 'messages'] },
   // It needs no Nest, and nothing else needs it.
   cli: {
     folders: [
+      'bullmq',
       'composition',
       'dashboard',
       'gateway',

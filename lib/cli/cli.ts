@@ -1,10 +1,13 @@
 import { hostname, userInfo } from 'node:os';
 import { hasProcessServer } from '../broker/embedded/process-server.js';
-import { isEmbedded } from '../composition/assert-redis.js';
+import { loadIoRedis } from '../broker/redis/connection/redis-clients.js';
+import { RedisConnection } from '../broker/redis/connection/redis-connection.js';
+import { assertRedis, isEmbedded } from '../composition/assert-redis.js';
 import { type DelayQueueAdminOptions, openConnection } from '../composition/create-delay-queue-admin.js';
 import type { DelayQueueConnection } from '../composition/delay-queue.connection.js';
 import { didYouMean } from '../checks/nearest.js';
 import { parseDuration } from '../time/duration.js';
+import type { Log } from '../log.js';
 import { CliError, notFound, usageError } from './cli-error.js';
 import { EXIT, type ExitCode } from './exit-codes.js';
 import { toJson } from './json.js';
@@ -19,7 +22,10 @@ const ELSEWHERE =
   'process, or give both a Redis.';
 
 /** The queues of a prefix, as far as a command works with them. */
-export type Queues = Pick<DelayQueueConnection, 'admin' | 'producer' | 'schedules' | 'events' | 'broker'>;
+export type Queues = Pick<
+  DelayQueueConnection,
+  'admin' | 'producer' | 'schedules' | 'events' | 'broker' | 'redis' | 'options'
+>;
 
 /** What is asked before something that cannot be undone. */
 export interface Confirmation {
@@ -79,14 +85,11 @@ export class Cli {
     const given = redis ?? this.#env('DELAY_QUEUE_REDIS') ?? this.#env('REDIS_URL');
     const settings = given === undefined ? undefined : readRedis(given);
     if (isEmbedded(settings) && !hasProcessServer()) throw usageError(ELSEWHERE);
-    const tell = (text: string): void => {
-      if (this.#tellsTrouble) this.note(text);
-    };
     return {
       ...(settings !== undefined && { redis: settings }),
       prefix: this.prefix,
       timeout: parseDuration('--redis-timeout', timeout, { min: 1 }),
-      log: { log: tell, warn: tell, error: tell },
+      log: this.#log,
     };
   }
 
@@ -100,6 +103,28 @@ export class Cli {
     } finally {
       this.#tellsTrouble = false;
       await connection.close();
+    }
+  }
+
+  /**
+   * The same with a Redis that another program uses.
+   *
+   * @param given as `--redis`; `undefined`: the one of the queues
+   */
+  async openOther<T>(
+    { options }: Queues,
+    given: string | undefined,
+    work: (connection: RedisConnection) => Promise<T>,
+  ): Promise<T> {
+    const settings = given === undefined ? options.redis : readRedis(given);
+    assertRedis(settings);
+    if (isEmbedded(settings)) throw usageError(ELSEWHERE);
+    const connection = new RedisConnection(await loadIoRedis(), settings, this.#log, options.publishTimeout);
+    try {
+      await connection.connect();
+      return await work(connection);
+    } finally {
+      connection.close();
     }
   }
 
@@ -166,6 +191,13 @@ export class Cli {
     throw notFound(
       `Topic '${shown(topic)}' was never used under the prefix '${this.prefix}'.${didYouMean(topic, topics)}`,
     );
+  }
+
+  get #log(): Log {
+    const tell = (text: string): void => {
+      if (this.#tellsTrouble) this.note(text);
+    };
+    return { log: tell, warn: tell, error: tell };
   }
 
   #env(name: string): string | undefined {

@@ -16,6 +16,7 @@ import { fleet } from './commands/fleet.js';
 import { gateway } from './commands/gateway.js';
 import { get } from './commands/get.js';
 import { hold } from './commands/hold.js';
+import { importBullmq } from './commands/import-bullmq.js';
 import { pause } from './commands/pause.js';
 import { peek } from './commands/peek.js';
 import { publish } from './commands/publish.js';
@@ -61,6 +62,7 @@ export const COMMANDS: readonly AddCommand[] = [
   drain,
   purge,
   schedules,
+  importBullmq,
   acl,
   completion,
   complete,

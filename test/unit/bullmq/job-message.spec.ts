@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { isKnownVersion, type BullmqJob } from '../../../lib/bullmq/bullmq-queue.js';
+import { toMessage } from '../../../lib/bullmq/job-message.js';
+import { backoffDelay, resolveStoredBackoff, type StoredBackoff } from '../../../lib/messages/backoff.js';
+
+const NOW = Date.UTC(2026, 0, 1);
+
+const JOB: BullmqJob = {
+  id: '7',
+  key: 'bull:orders:7',
+  place: 'taken',
+  obstacle: undefined,
+  dueAt: NOW + 1000,
+  name: 'timeout',
+  data: '{"orderId":"42"}',
+  options: '{}',
+  attemptsMade: 0,
+  deduplicationId: undefined,
+};
+
+const messageOf = (change: Partial<BullmqJob>, topic = 'orders') => toMessage({ ...JOB, ...change }, topic, NOW);
+const retriesOf = (options: object, attemptsMade = 0) =>
+  messageOf({ options: JSON.stringify(options), attemptsMade }).options;
+
+describe('a job becomes a message', () => {
+  it('with its data, and headers that say what it was', () => {
+    expect(messageOf({})).toEqual({
+      topic: 'orders',
+      id: 'bull:orders:7',
+      payload: { orderId: '42' },
+      options: { id: 'bull:orders:7', headers: { 'bullmq-job': 'bull:orders:7', 'bullmq-name': 'timeout' } },
+    });
+  });
+
+  it.each([
+    ['the one that the application gave it', { id: 'order-42', deduplicationId: 'dd' }, 'order-42'],
+    ['else the one under which it refuses others', { deduplicationId: 'dd' }, 'dd'],
+    ['else its key, since topics have numbers of their own', {}, 'bull:orders:7'],
+  ])('whose id is %s', (_, change, id) => {
+    expect(messageOf(change)).toMatchObject({ id, options: { id } });
+  });
+
+  it('of a topic that may have its name', () => {
+    expect(messageOf({ name: '$&' }, 'a.b').topic).toBe('a.b');
+    expect(messageOf({}, 'orders.{name}').topic).toBe('orders.timeout');
+    expect(() => messageOf({ name: '$&' }, 'orders.{name}')).toThrow(/A topic must be .* Given: 'orders\.\$&'/);
+  });
+
+  it.each([
+    ['data', { data: '{' }],
+    ['options', { options: '' }],
+  ])('not if its %s are no JSON', (what, change) => {
+    expect(() => messageOf(change)).toThrow(`The ${what} of the job are no JSON.`);
+  });
+
+  it('not if it is due in more than 10 years', () => {
+    expect(() => messageOf({ dueAt: NOW + 3653 * 86_400_000 })).toThrow('within 10 years');
+  });
+});
+
+describe('retries', () => {
+  it.each([
+    ['none are given', {}, 0, undefined],
+    ['all are left', { attempts: 3 }, 0, 3],
+    ['some were made', { attempts: 3 }, 2, 1],
+    ['all were made', { attempts: 3 }, 9, 1],
+    ['there are too many', { attempts: 5000 }, 0, 1000],
+    ['they are no number', { attempts: 'x' }, 0, undefined],
+  ])('attempts, if %s', (_, options, made, attempts) => {
+    expect(retriesOf(options, made).attempts).toBe(attempts);
+  });
+
+  it.each([
+    ['a number', 500, 0, [500, 500, 500]],
+    ['fixed', { type: 'fixed', delay: 500 }, 2, [500, 500, 500]],
+    ['exponential', { type: 'exponential', delay: 500 }, 0, [500, 1000, 2000]],
+    ['exponential, after two attempts', { type: 'exponential', delay: 500 }, 2, [2000, 4000, 8000]],
+  ])('a backoff that is %s has the same waits', (_, backoff, made, waits) => {
+    const stored = retriesOf({ backoff }, made).backoff as StoredBackoff;
+    expect([1, 2, 3].map((attempt) => backoffDelay(resolveStoredBackoff('backoff', stored), attempt))).toEqual(waits);
+  });
+
+  it.each([
+    ['fixed', [800, 1000]],
+    ['exponential', [3200, 4000]],
+  ])('the jitter of a backoff that is %s shortens them', (type, bounds) => {
+    const stored = retriesOf({ backoff: { type, delay: 1000, jitter: 0.2 } }).backoff as StoredBackoff;
+    const resolved = resolveStoredBackoff('backoff', stored);
+    expect([0, 1].map((random) => backoffDelay(resolved, 3, random))).toEqual(bounds);
+  });
+
+  it.each([[{ type: 'custom' }], [{ type: 'fixed', delay: -1 }], ['x'], [null]])(
+    '%j is left to the topic',
+    (backoff) => {
+      expect(retriesOf({ backoff })).not.toHaveProperty('backoff');
+    },
+  );
+
+  it('waits as long as BullMQ would, and at most 10 years', () => {
+    const [once, often] = [4, 1000].map((made) => retriesOf({ backoff: { type: 'exponential', delay: 60_000 } }, made));
+    expect(once).toMatchObject({ backoff: { delay: 960_000, maxDelay: 315_576_000_000 } });
+    expect(often).toMatchObject({ backoff: { delay: 315_576_000_000 } });
+  });
+});
+
+it.each([
+  ['', true],
+  ['bullmq:4.18.2', true],
+  ['bullmq:6.7.0', true],
+  ['bullmq:7.0.0', false],
+  ['bullmq-pro:7.46.0', false],
+])("the keys of '%s' are known: %s", (version, isKnown) => {
+  expect(isKnownVersion(version)).toBe(isKnown);
+});
