@@ -86,7 +86,11 @@ const ABOUT_IOREDIS = [
 const WITH_IOREDIS = ['test/{contract,integration}/**/*.spec.ts', 'test/e2e/*.spec.ts', 'test/e2e/nest/**/*.spec.ts'];
 
 /** Extended tests that have a long form, too; they ask `inject('soak')`. */
-const LONG_TOO = ['test/extended/drills.spec.ts', 'test/extended/packages/typescript.spec.ts'];
+const LONG_TOO = [
+  'test/extended/bullmq-import.spec.ts',
+  'test/extended/drills.spec.ts',
+  'test/extended/packages/typescript.spec.ts',
+];
 
 export default defineConfig({
   test: {

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { Redis } from 'ioredis';
+import { afterAll, describe, expect, it } from 'vitest';
 import { TOPIC, useCliBed } from '../support/cli/cli-bed.js';
 import { commandNames } from '../support/cli/command-names.js';
 import { type Outcome, runInProcess } from '../support/cli/run-in-process.js';
@@ -6,6 +7,10 @@ import { type Outcome, runInProcess } from '../support/cli/run-in-process.js';
 /** What moves a cursor, changes colours, or lets text run backwards. */
 const EVIL = '\u001B[31m\u202Eevil\u0007';
 const CONTROLS = /[\p{Cc}\u202A-\u202E\u2066-\u2069]/u;
+
+/** A queue of BullMQ, and the prefix of its keys. */
+const BULLMQ = 'every-command';
+const BULLMQ_META = `${BULLMQ}:${BULLMQ}:meta`;
 
 const bed = useCliBed(
   'file',
@@ -16,12 +21,25 @@ const bed = useCliBed(
       ...['r1', 'r2', 'x1', 'x2'].map((id) => ({ payload: { fail: EVIL }, options: { id } })),
     ]);
     await filled.admin.resume(TOPIC, { actor: EVIL });
+    await addBullmqQueue(filled.redisUrl);
     for (const id of ['s1', 's2']) {
       await filled.admin.schedules.upsert({ id, topic: 'report', payload: { EVIL }, cron: '0 6 * * *' });
     }
   },
   { finished: true },
 );
+
+afterAll(async () => {
+  const redis = new Redis(bed.redisUrl);
+  await redis.del(BULLMQ_META);
+  redis.disconnect();
+});
+
+async function addBullmqQueue(url: string): Promise<void> {
+  const redis = new Redis(url);
+  await redis.hset(BULLMQ_META, 'version', 'bullmq:6.7.0');
+  redis.disconnect();
+}
 
 interface Example {
   /** A `#` is 1 for people, and 2 with `--json`. */
@@ -92,6 +110,11 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     args: '',
     prints: /^0 schedules removed/,
     document: { matched: [], removed: [], dryRun: false },
+  },
+  'import-bullmq': {
+    args: `${BULLMQ} ${TOPIC} --from-prefix ${BULLMQ}`,
+    prints: /^left +0$/m,
+    document: { queue: BULLMQ, counted: 0, moved: 0, remaining: { delayed: 0 } },
   },
   acl: { args: 'operator', prints: /^ACL SETUSER operator /m, document: { roles: [{}] }, isAlone: true },
   completion: { args: 'bash', prints: /^# Completes/, document: undefined, isAlone: true },

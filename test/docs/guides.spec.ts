@@ -7,6 +7,7 @@ import { deadLetters } from './drivers/dead-letters.js';
 import { deployment } from './drivers/deployment.js';
 import { finished } from './drivers/finished.js';
 import { forward } from './drivers/forward.js';
+import { fromBullmq } from './drivers/from-bullmq.js';
 import { gateway } from './drivers/gateway.js';
 import { health } from './drivers/health.js';
 import { intake } from './drivers/intake.js';
@@ -35,6 +36,7 @@ driveDocuments('docs/guides', {
   'deployment.md': deployment,
   'finished.md': finished,
   'forward.md': forward,
+  'from-bullmq.md': fromBullmq,
   'gateway.md': gateway,
   'health.md': health,
   'intake.md': intake,

@@ -215,8 +215,17 @@ describe('a job that stays', () => {
         { reason: 'unknown-topic', example: 'other', count: 1 },
       ]);
       expect(await redis.zrange(bullmq.key('delayed'), '0', '-1', 'WITHSCORES')).toEqual(before);
-      const [first] = await bullmq.queue.getDelayed(0, 0);
-      expect(await redis.zscore(bullmq.key('marker'), '1')).toBe(String((first?.timestamp ?? 0) + (first?.delay ?? 0)));
+      expect(await redis.zscore(bullmq.key('marker'), '1')).toBe(String(2 ** 40));
+    }));
+
+  it('holds up none behind it', async () =>
+    onStage(async ({ bullmq, importer, redis }) => {
+      const ghosts = Array.from({ length: 700 }, (_, n) => [String(n), `ghost-${n}`]);
+      await redis.zadd(bullmq.key('delayed'), ...ghosts.flat());
+      await bullmq.queue.addBulk(Array.from({ length: 700 }, () => ({ name: 'a', data: {}, opts: { delay: HOUR } })));
+      const expected = { topics: new Map([[TOPIC, 700]]), left: [{ reason: 'no-record', count: 700 }] };
+      expect(await importer().count(CALL)).toMatchObject(expected);
+      expect(await importer().move(TOPICS, CALL)).toMatchObject(expected);
     }));
 
   it('is not lost if the Redis of BullMQ is full', async () =>

@@ -1,21 +1,15 @@
 import { type RedisClient, addressOfClient } from '../../broker/redis/connection/redis-clients.js';
-import {
-  BullmqImport,
-  type ImportCounts,
-  type LeftJobs,
-  type LeftReason,
-  OtherDestinationError,
-} from '../../bullmq/bullmq-import.js';
-import { type BullmqCounts, BullmqQueue, isKnownVersion } from '../../bullmq/bullmq-queue.js';
+import { BullmqImport, type ImportCounts, OtherDestinationError } from '../../bullmq/bullmq-import.js';
+import { BullmqQueue, isKnownVersion } from '../../bullmq/bullmq-queue.js';
 import { interrupted } from '../bulk.js';
-import type { Cli } from '../cli.js';
+import type { Cli, Queues } from '../cli.js';
 import { notFound, usageError } from '../cli-error.js';
 import type { AddCommand } from '../command.js';
 import { EXIT } from '../exit-codes.js';
+import { importDocument, importLines, movedOf } from '../import-lines.js';
 import { example } from '../program.js';
 import { Progress } from '../progress.js';
-import { type Column, pairs, table } from '../table.js';
-import { shown, shownCount, shownNumber } from '../text.js';
+import { shown } from '../text.js';
 
 export const importBullmq: AddCommand = (program, cli) => {
   program
@@ -38,7 +32,7 @@ export const importBullmq: AddCommand = (program, cli) => {
         `import-bullmq orders 'orders.{name}' --from redis://old:6379`,
       ),
     )
-    .action(async (queueName, topic, { from, fromPrefix, create = false, dryRun = false }) =>
+    .action(async (queueName, topic, { from, fromPrefix, ...options }) =>
       cli.open(async (queues) =>
         cli.openOther(queues, from, async (connection) => {
           const queue = new BullmqQueue(connection, fromPrefix, queueName);
@@ -46,38 +40,39 @@ export const importBullmq: AddCommand = (program, cli) => {
           const { producer, admin, broker, redis } = queues;
           const place = `under the prefix '${cli.prefix}' of ${addressOfClient(redis as RedisClient)}`;
           const jobs = new BullmqImport({ queue, producer, admin, topic, place, now: () => broker.now() });
-          await cli.interruptible(async (signal) => {
-            const counting = new Progress(cli.terminal, cli.notePaint, 'counted');
-            const planned = await jobs
-              .count({ signal, onProgress: (done) => counting.update(done) })
-              .finally(() => counting.end());
-            if (signal.aborted) throw interrupted('Nothing was changed.');
-            const names = [...planned.topics.keys()];
-            if (!create && !dryRun) for (const name of names) await cli.assertKnown(queues, name);
-            const moved = dryRun ? undefined : await move(cli, jobs, planned, signal);
-            const result = {
-              queue: queueName,
-              planned,
-              moved,
-              remaining: await queue.counts(),
-              aborted: signal.aborted,
-            };
-            if (totalOf(result.moved?.left ?? []) > 0) cli.exitCode = EXIT.no;
-            cli.print(documentOf(result), () => linesOf(result, cli));
-            if (signal.aborted) throw interrupted('Run it again to move the rest.');
-          });
+          await cli.interruptible(async (signal) =>
+            importJobs({ cli, queues, queueName, queue, jobs, signal }, options),
+          );
         }),
       ),
     );
 };
 
-interface Result {
-  readonly queue: string;
-  readonly planned: ImportCounts;
-  /** `undefined`: it was a dry run. */
-  readonly moved: ImportCounts | undefined;
-  readonly remaining: BullmqCounts;
-  readonly aborted: boolean;
+interface Import {
+  readonly cli: Cli;
+  readonly queues: Queues;
+  readonly queueName: string;
+  readonly queue: BullmqQueue;
+  readonly jobs: BullmqImport;
+  readonly signal: AbortSignal;
+}
+
+/** Counts, and then moves what was counted. */
+async function importJobs(
+  { cli, queues, queueName, queue, jobs, signal }: Import,
+  { create = false, dryRun = false }: { readonly create?: boolean | undefined; readonly dryRun?: boolean | undefined },
+): Promise<void> {
+  const counting = new Progress(cli.terminal, cli.notePaint, 'counted');
+  const onProgress = (done: number): void => counting.update(done);
+  const planned = await jobs.count({ signal, onProgress }).finally(() => counting.end());
+  if (signal.aborted) throw interrupted('Nothing was changed.');
+  if (!create && !dryRun) for (const topic of planned.topics.keys()) await cli.assertKnown(queues, topic);
+  const moved = dryRun ? undefined : await move(cli, jobs, planned, signal);
+  const remaining = await queue.counts();
+  const result = { queue: queueName, planned, moved, remaining, aborted: signal.aborted };
+  if (moved && moved.left.length > 0) cli.exitCode = EXIT.no;
+  cli.print(importDocument(result), () => importLines(result, cli));
+  if (signal.aborted) throw interrupted('Run it again to move the rest.');
 }
 
 /** @throws CliError */
@@ -94,7 +89,7 @@ async function assertQueue(queue: BullmqQueue, name: string, prefix: string, add
 }
 
 async function move(cli: Cli, jobs: BullmqImport, planned: ImportCounts, signal: AbortSignal): Promise<ImportCounts> {
-  const progress = new Progress(cli.terminal, cli.notePaint, 'moved', sum(planned.topics.values()));
+  const progress = new Progress(cli.terminal, cli.notePaint, 'moved', movedOf(planned));
   try {
     return await jobs.move(new Set(planned.topics.keys()), { signal, onProgress: (done) => progress.update(done) });
   } catch (error) {
@@ -106,81 +101,4 @@ async function move(cli: Cli, jobs: BullmqImport, planned: ImportCounts, signal:
   } finally {
     progress.end();
   }
-}
-
-function documentOf({ queue, planned, moved, remaining, aborted }: Result): object {
-  const { topics, left } = moved ?? planned;
-  return {
-    queue,
-    counted: countedOf(planned),
-    moved: moved ? sum(moved.topics.values()) : 0,
-    topics: Object.fromEntries(topics),
-    left,
-    remaining,
-    dryRun: !moved,
-    aborted,
-  };
-}
-
-function linesOf({ planned, moved, remaining }: Result, cli: Cli): string[] {
-  const { topics, left } = moved ?? planned;
-  const would = moved ? '' : 'would be ';
-  // What neither went nor stays was not there any more when its turn came, or came later.
-  const others = moved ? countedOf(planned) - sum(moved.topics.values()) - totalOf(left) : 0;
-  return [
-    ...pairs(
-      [
-        ['counted', shownCount(countedOf(planned), 'delayed job')],
-        [
-          'moved',
-          [
-            `${shownNumber(sum(topics.values()))} ${would}`.trimEnd(),
-            ...[...topics].map(([topic, count]) => `${shownNumber(count)} to ${shown(topic)}`),
-          ].join(', '),
-        ],
-        ['left', shownNumber(totalOf(left))],
-        ['meanwhile', othersText(others)],
-        [
-          'in BullMQ',
-          `${shownNumber(remaining.delayed)} delayed, ${shownNumber(remaining.waiting)} due, ${shownNumber(remaining.active)} active`,
-        ],
-      ],
-      cli.paint,
-    ),
-    ...(left.length > 0 ? ['', ...table(LEFT_COLUMNS, left, cli)] : []),
-  ];
-}
-
-function othersText(others: number): string | undefined {
-  if (others === 0) return undefined;
-  return others > 0
-    ? `${shownCount(others, 'job')} fell due or were removed before they could be moved`
-    : `${shownCount(-others, 'job')} were added`;
-}
-
-const WHY: Readonly<Record<LeftReason, string>> = {
-  scheduler: 'made by a job scheduler; declare a schedule, and remove the scheduler',
-  flow: 'part of a flow',
-  'no-record': 'its record is gone',
-  refused: 'cannot be a message',
-  'id-taken': 'the topic has another message with its id',
-  'unknown-topic': 'its topic was new; run it again',
-};
-
-const LEFT_COLUMNS: readonly Column<LeftJobs>[] = [
-  { title: 'LEFT', cell: ({ count }) => shownNumber(count), align: 'right' },
-  { title: 'SUCH AS', cell: ({ example: id }) => id },
-  { title: 'WHY', cell: ({ reason, refusal }) => (refusal ? `${WHY[reason]}: ${refusal}` : WHY[reason]) },
-];
-
-function countedOf({ topics, left }: ImportCounts): number {
-  return sum(topics.values()) + totalOf(left);
-}
-
-function totalOf(left: readonly LeftJobs[]): number {
-  return sum(left.map(({ count }) => count));
-}
-
-function sum(numbers: Iterable<number>): number {
-  return [...numbers].reduce((total, number) => total + number, 0);
 }
