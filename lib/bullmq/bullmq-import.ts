@@ -112,7 +112,7 @@ export class BullmqImport {
     const left = steps.filter((step) => step.message === undefined);
 
     const gone = new Set(await queue.noteStored(stored.map(({ job }) => job.id)));
-    // Another import has moved these since, or given them back: a message that was made now would be one too many.
+    // Another import has moved these since, or somebody has removed them: a message that was made now would be one too many.
     const needless = stored.filter(({ job, isNew }) => isNew && gone.has(job.id));
     await Promise.all(needless.map(async ({ message: { topic, id } }) => producer.cancel(topic, id)));
 
@@ -136,8 +136,8 @@ export class BullmqImport {
     const plan = this.#planOf(job);
     if ('reason' in plan) return plan;
     const { topic, id, payload, options } = plan.message;
-    if (!topics.has(topic)) return { job, reason: 'unknown-topic' };
     if (job.place === 'stored') return plan;
+    if (!topics.has(topic)) return { job, reason: 'unknown-topic' };
     let published: PublishedMessage;
     try {
       published = await this.#options.producer.publish(topic, payload, {

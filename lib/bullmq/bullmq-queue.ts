@@ -97,7 +97,7 @@ export class BullmqQueue {
     return otherDestination === '' ? { jobs: rows.map((row) => this.#job(row)) } : { otherDestination };
   }
 
-  /** Notes that the messages of jobs are stored, and answers which of the jobs another import has moved or given back. */
+  /** Notes that the messages of jobs are stored, and answers which jobs another import has moved, or somebody has removed. */
   async noteStored(ids: readonly string[]): Promise<readonly string[]> {
     if (ids.length === 0) return [];
     return (await this.#run(NOTE_STORED, ['taken'], ids)) as string[];
@@ -105,7 +105,7 @@ export class BullmqQueue {
 
   /** Removes jobs that were taken. */
   async finish(ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.#run(FINISH, ['taken', 'meta', 'events'], [this.#base, ...ids]);
+    if (ids.length > 0) await this.#run(FINISH, ['taken', 'meta', 'events'], ids);
   }
 
   /** Gives jobs back that were taken, unless their messages are stored. */
@@ -127,13 +127,16 @@ export class BullmqQueue {
   }
 
   async #page(offset: number, destination: string): Promise<readonly [otherDestination: string, rows: readonly Row[]]> {
-    const reply = await this.#run(PAGE, ['delayed', 'taken'], [this.#base, offset, PAGE_SIZE, destination]);
+    const reply = await this.#run(PAGE, ['delayed', 'taken'], [offset, PAGE_SIZE, destination]);
     return reply as [string, Row[]];
   }
 
   async #run(script: string, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     const names = keys.map((name) => this.#key(name));
-    return this.#connection.send(async (redis) => redis.eval(script, names.length, ...names, ...args), names[0]);
+    return this.#connection.send(
+      async (redis) => redis.eval(script, names.length, ...names, this.#base, ...args),
+      names[0],
+    );
   }
 
   #key(name: string): string {

@@ -14,7 +14,7 @@
  * KEYS   delayed ZSET, taken HASH
  * ARGV   base, offset, limit, destination ('' takes none)
  * Reply  { other destination or '', jobs }
- * Cost   a page of jobs
+ * Cost   a page of jobs; it is shorter if they are large
  */
 export const PAGE = `
 local delayed, taken, base = KEYS[1], KEYS[2], ARGV[1]
@@ -28,37 +28,41 @@ local function obstacle_of(id, job, fields)
   return ''
 end
 
-local function row(id, place, score)
+local MOST_BYTES = 4 * 1024 * 1024
+local rows, bytes = {}, 0
+
+local function add(id, place, score)
   local job = base .. id
   local fields = redis.call('HMGET', job, 'name', 'data', 'opts', 'atm', 'attemptsMade', 'deid', 'rjk', 'parentKey')
   local deduplicates = fields[6] and redis.call('GET', base .. 'de:' .. fields[6]) == id
-  return { id, place, score, obstacle_of(id, job, fields), fields[1], fields[2], fields[3], fields[4] or fields[5],
+  rows[#rows + 1] = { id, place, score, obstacle_of(id, job, fields), fields[1], fields[2], fields[3], fields[4] or fields[5],
     deduplicates and fields[6] }
+  bytes = bytes + #(fields[2] or '')
+  return rows[#rows]
 end
 
-local rows = {}
 local others = redis.call('HGETALL', taken)
 for n = 1, #others, 2 do
   local id, value = others[n], others[n + 1]
   if id == '' then
     if takes and value ~= destination then return { value, {} } end
-  elseif takes or offset == 0 then
+  elseif (takes or offset == 0) and bytes < MOST_BYTES then
     local score = string.match(value, '^s(.*)')
-    rows[#rows + 1] = row(id, score and 'stored' or 'taken', score or value)
+    add(id, score and 'stored' or 'taken', score or value)
   end
 end
 if takes and #rows > 0 then return { '', rows } end
 
 local page = redis.call('ZRANGE', delayed, offset, offset + limit - 1, 'WITHSCORES')
 for n = 1, #page, 2 do
+  if bytes >= MOST_BYTES then break end
   local id, score = page[n], page[n + 1]
-  local job = row(id, 'delayed', score)
+  local job = add(id, 'delayed', score)
   if takes and job[4] == '' then
     redis.call('HSET', taken, '', destination, id, score)
     redis.call('ZREM', delayed, id)
     job[2] = 'taken'
   end
-  rows[#rows + 1] = job
 end
 return { '', rows }`;
 
@@ -66,18 +70,21 @@ return { '', rows }`;
  * Notes that the messages of taken jobs are stored. From then on none of them is published again.
  *
  * KEYS   taken HASH
- * ARGV   ids
- * Reply  the ids that are not taken any more
+ * ARGV   base, ids
+ * Reply  the ids that are not taken any more, or that somebody has removed
  * Cost   O(ids)
  */
 export const NOTE_STORED = `
+local taken, base = KEYS[1], ARGV[1]
 local gone = {}
-for _, id in ipairs(ARGV) do
-  local value = redis.call('HGET', KEYS[1], id)
-  if not value then
+for n = 2, #ARGV do
+  local id = ARGV[n]
+  local value = redis.call('HGET', taken, id)
+  if not value or redis.call('EXISTS', base .. id) == 0 then
+    redis.call('HDEL', taken, id)
     gone[#gone + 1] = id
   elseif string.sub(value, 1, 1) ~= 's' then
-    redis.call('HSET', KEYS[1], id, 's' .. value)
+    redis.call('HSET', taken, id, 's' .. value)
   end
 end
 return gone`;
@@ -113,18 +120,21 @@ end
 ${FORGET_DESTINATION}`;
 
 /**
- * Gives taken jobs back to BullMQ, at their times, and tells its workers when the next one is due.
+ * Gives taken jobs back to BullMQ, at their times, and tells its workers when the next one is due. Those whose messages
+ * another import has stored are its own, and those that somebody has removed are forgotten.
  *
  * KEYS   delayed ZSET, taken HASH, marker ZSET
- * ARGV   ids
+ * ARGV   base, ids
  * Cost   O(ids log delayed)
  */
 export const GIVE_BACK = `
-local delayed, taken = KEYS[1], KEYS[2]
-for _, id in ipairs(ARGV) do
+local delayed, taken, base = KEYS[1], KEYS[2], ARGV[1]
+for n = 2, #ARGV do
+  local id = ARGV[n]
   local score = redis.call('HGET', taken, id)
-  if score and string.sub(score, 1, 1) ~= 's' then
-    redis.call('ZADD', delayed, score, id)
+  local exists = redis.call('EXISTS', base .. id) == 1
+  if score and not (exists and string.sub(score, 1, 1) == 's') then
+    if exists then redis.call('ZADD', delayed, score, id) end
     redis.call('HDEL', taken, id)
   end
 end

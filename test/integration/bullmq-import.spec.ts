@@ -140,6 +140,7 @@ describe('each job is handled once', () => {
     onStage(async (stage) => {
       const { bullmq, handled, importer, app } = stage;
       await bullmq.add(1, { delay: 1 });
+      const waiting = await bullmq.add(2, { delay: HOUR });
       await sleep(5);
       const [holdsStill, goesOn] = [new Gate(), new Gate()];
       const producer = app.get(DelayQueueProducer);
@@ -154,12 +155,53 @@ describe('each job is handled once', () => {
       };
       const moving = importer({ producer: slow as typeof producer }).move(TOPICS, CALL);
       await holdsStill.opened;
-      expect((await importer().move(TOPICS, CALL)).topics).toEqual(new Map([[TOPIC, 1]]));
+      expect((await importer().move(TOPICS, CALL)).topics).toEqual(new Map([[TOPIC, 2]]));
       await eventually(() => expect(handled).toEqual(new Map([[1, 1]])));
       goesOn.open();
 
       expect((await moving).topics).toEqual(new Map());
-      expect(await statsOf(stage)).toMatchObject({ scheduled: 0, due: 0, counters: { published: 2, cancelled: 1 } });
+      // The one that was handled was published again, and cancelled; the other one was there.
+      expect(await statsOf(stage)).toMatchObject({ scheduled: 1, due: 0, counters: { published: 3, cancelled: 1 } });
+      expect(await app.get(DelayQueueAdmin).get(TOPIC, bullmq.key(waiting.id as string))).toMatchObject({
+        at: new Date(waiting.timestamp + HOUR),
+      });
+    }));
+
+  it('and BullMQ knows nothing of it any more', async () =>
+    onStage(async ({ bullmq, importer, redis }) => {
+      const job = await bullmq.add(1, { delay: HOUR, deduplication: { id: 'once' } });
+      await job.log('added');
+      await importer().move(TOPICS, CALL);
+      const names = (await redis.keys(bullmq.key('*'))).map((key) => key.slice(bullmq.key('').length)).toSorted();
+      expect(names).toEqual(['events', 'id', 'marker', 'meta']);
+      const [[, fields = []] = []] = await redis.xrevrange(bullmq.key('events'), '+', '-', 'COUNT', '1');
+      expect(fields).toEqual(['event', 'removed', 'jobId', job.id, 'prev', 'delayed']);
+    }));
+
+  it('unless it is removed while it is moved', async () =>
+    onStage(async (stage) => {
+      const { bullmq, importer, queue, app, redis } = stage;
+      const producer = app.get(DelayQueueProducer);
+      for (const jobId of ['a', 'b', 'c', 'd']) await bullmq.add(0, { jobId, delay: HOUR });
+      // One whose message was stored when an import was killed, one that was only taken, and two that it goes on with.
+      await queue.take(0, "topic 'order.timeout' here");
+      await queue.noteStored(['a']);
+      for (const id of ['a', 'b']) await bullmq.queue.remove(id);
+      const slow = {
+        publish: async (...args: Parameters<typeof producer.publish>) => {
+          const published = await producer.publish(...args);
+          if (published.id === 'c') await bullmq.queue.remove('c');
+          return published;
+        },
+        reschedule: producer.reschedule.bind(producer),
+        cancel: producer.cancel.bind(producer),
+      };
+      const { topics } = await importer({ producer: slow as typeof producer }).move(TOPICS, CALL);
+
+      expect(topics).toEqual(new Map([[TOPIC, 1]]));
+      expect(await statsOf(stage)).toMatchObject({ scheduled: 1, counters: { published: 2, cancelled: 1 } });
+      expect(await bullmq.delayed()).toEqual([]);
+      expect(await redis.exists(bullmq.key('moving-to-delay-queue'))).toBe(0);
     }));
 
   it('if a worker of BullMQ gets it first', async () =>
@@ -228,6 +270,16 @@ describe('a job that stays', () => {
       expect(await importer().move(TOPICS, CALL)).toMatchObject(expected);
     }));
 
+  it('is not read along with many others that are large', async () =>
+    onStage(async ({ bullmq, queue, importer }) => {
+      const text = 'x'.repeat(900_000);
+      await bullmq.queue.addBulk(
+        Array.from({ length: 8 }, () => ({ name: 'a', data: { text }, opts: { delay: HOUR } })),
+      );
+      expect(await queue.look(0)).toHaveLength(5);
+      expect(await importer().move(TOPICS, CALL)).toMatchObject({ topics: new Map([[TOPIC, 8]]), left: [] });
+    }));
+
   it('is not lost if the Redis of BullMQ is full', async () =>
     onOwnRedis(async (own) =>
       onStage(async ({ bullmq, queue, redis }) => {
@@ -239,6 +291,17 @@ describe('a job that stays', () => {
       }, own),
     ));
 });
+
+it('what another import has stored is not given back', async () =>
+  onStage(async ({ bullmq, queue, importer, app }) => {
+    await bullmq.add(1, { jobId: 'a', delay: HOUR });
+    await queue.take(0, "topic 'order.timeout' here");
+    await queue.noteStored(['a']);
+    await queue.giveBack(['a']);
+    expect(await bullmq.delayed()).toEqual([]);
+    expect((await importer().move(TOPICS, CALL)).topics).toEqual(new Map([[TOPIC, 1]]));
+    expect(await app.get(DelayQueueAdmin).stats(TOPIC)).toMatchObject({ scheduled: 0 });
+  }));
 
 it('an import ends where it began', async () =>
   onStage(async ({ bullmq, queue, importer, app }) => {
