@@ -174,8 +174,8 @@ describe('each job is handled once', () => {
       await importer().move(TOPICS, CALL);
       const names = (await redis.keys(bullmq.key('*'))).map((key) => key.slice(bullmq.key('').length)).toSorted();
       expect(names).toEqual(['events', 'id', 'marker', 'meta']);
-      const [[, fields = []] = []] = await redis.xrevrange(bullmq.key('events'), '+', '-', 'COUNT', '1');
-      expect(fields).toEqual(['event', 'removed', 'jobId', job.id, 'prev', 'delayed']);
+      const [last] = await redis.xrevrange(bullmq.key('events'), '+', '-', 'COUNT', '1');
+      expect(last?.[1]).toEqual(['event', 'removed', 'jobId', job.id, 'prev', 'delayed']);
     }));
 
   it('unless it is removed while it is moved', async () =>

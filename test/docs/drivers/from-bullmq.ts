@@ -28,7 +28,7 @@ export function fromBullmq(document: DrivenDocument): void {
   ): Promise<void> => {
     vi.stubEnv('REDIS_URL', redis.url);
     const declared = await run({ closeOrder: async (order) => void closed.push(order) });
-    const AppModule = classIn<object>(declared, 'AppModule');
+    const AppModule = classIn(declared, 'AppModule');
     const module = await Test.createTestingModule({ imports: [AppModule] }).compile();
     const app = await module.init();
     try {
