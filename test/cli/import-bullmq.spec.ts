@@ -109,6 +109,10 @@ describe('nothing is moved', () => {
     const running = runInProcess(command(TOPIC, '--create'), { env: bed.env });
     while (process.listenerCount('SIGTERM') === 0) await new Promise(setImmediate);
     process.emit('SIGTERM');
-    expect(await running).toMatchObject({ code: 130, stderr: text(/It was interrupted\./) });
+    expect(await running).toMatchObject({
+      code: 130,
+      stdout: '',
+      stderr: text(/It was interrupted\. Nothing was changed\./),
+    });
   });
 });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { DelayedHandler, DelayQueueAdmin, DelayQueueProducer } from 'nestjs-delay-queue';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { loadIoRedis } from '../../lib/broker/redis/connection/redis-clients.js';
 import { RedisConnection } from '../../lib/broker/redis/connection/redis-connection.js';
 import { BullmqImport, type BullmqImportOptions, OtherDestinationError } from '../../lib/bullmq/bullmq-import.js';
@@ -260,15 +260,26 @@ describe('a job that stays', () => {
       expect(await redis.zscore(bullmq.key('marker'), '1')).toBe(String(2 ** 40));
     }));
 
-  it('holds up none behind it', async () =>
-    onStage(async ({ bullmq, importer, redis }) => {
-      const ghosts = Array.from({ length: 700 }, (_, n) => [String(n), `ghost-${n}`]);
+  it.each([
+    ['', false],
+    [', even if it is gone meanwhile', true],
+  ])('holds up none behind it%s', async (_, isGone) =>
+    onStage(async ({ bullmq, queue, importer, redis }) => {
+      const ghosts = Array.from({ length: 700 }, (_each, n) => [String(n), `ghost-${n}`]);
       await redis.zadd(bullmq.key('delayed'), ...ghosts.flat());
       await bullmq.queue.addBulk(Array.from({ length: 700 }, () => ({ name: 'a', data: {}, opts: { delay: HOUR } })));
-      const expected = { topics: new Map([[TOPIC, 700]]), left: [{ reason: 'no-record', count: 700 }] };
-      expect(await importer().count(CALL)).toMatchObject(expected);
-      expect(await importer().move(TOPICS, CALL)).toMatchObject(expected);
-    }));
+      expect(await importer().count(CALL)).toMatchObject({ topics: new Map([[TOPIC, 700]]), left: [{ count: 700 }] });
+      const take = queue.take.bind(queue);
+      vi.spyOn(queue, 'take').mockImplementation(async (...args) => {
+        const jobs = await take(...args);
+        if (isGone) await redis.zremrangebyscore(bullmq.key('delayed'), 0, 700);
+        return jobs;
+      });
+      const { topics, left } = await importer().move(TOPICS, CALL);
+      expect(topics).toEqual(new Map([[TOPIC, 700]]));
+      expect(left).toMatchObject(isGone ? [] : [{ reason: 'no-record', count: 700 }]);
+    }),
+  );
 
   it('is not read along with many others that are large', async () =>
     onStage(async ({ bullmq, queue, importer }) => {
