@@ -39,6 +39,11 @@ export interface ImportCounts {
   readonly left: readonly LeftJobs[];
 }
 
+/** How many jobs go to a topic. */
+export function movedOf({ topics }: Pick<ImportCounts, 'topics'>): number {
+  return [...topics.values()].reduce((sum, count) => sum + count, 0);
+}
+
 export interface ImportCall {
   readonly signal: AbortSignal;
   /** Told how many jobs were looked at, or moved. */
@@ -90,15 +95,15 @@ export class BullmqImport {
     const destination = `topic '${topic}' ${place}`;
     const tally = new Tally();
     // Workers take jobs from the front meanwhile, and new ones come: so it ends with a pass that has moved nothing.
-    for (let before = -1; before < tally.moved && !signal.aborted;) {
-      before = tally.moved;
+    for (let before = -1; before < movedOf(tally) && !signal.aborted;) {
+      before = movedOf(tally);
       tally.forgetLeft();
       for (let passed = 0; !signal.aborted;) {
         const taken = await queue.take(passed, destination);
         if ('otherDestination' in taken) throw new OtherDestinationError(taken.otherDestination);
         if (taken.jobs.length === 0) break;
         passed += await this.#moveAll(taken.jobs, topics, tally);
-        onProgress(tally.moved);
+        onProgress(movedOf(tally));
       }
     }
     return tally;
@@ -194,11 +199,6 @@ class Tally implements ImportCounts {
 
   get left(): readonly LeftJobs[] {
     return [...this.#left.values()];
-  }
-
-  /** How many jobs go to topics. */
-  get moved(): number {
-    return [...this.topics.values()].reduce((sum, count) => sum + count, 0);
   }
 
   add(step: Move | Left): void {

@@ -1,4 +1,4 @@
-import type { ImportCounts, LeftJobs, LeftReason } from '../bullmq/bullmq-import.js';
+import { type ImportCounts, type LeftJobs, type LeftReason, movedOf } from '../bullmq/bullmq-import.js';
 import type { BullmqCounts } from '../bullmq/bullmq-queue.js';
 import type { Cli } from './cli.js';
 import { type Column, pairs, table } from './table.js';
@@ -76,19 +76,10 @@ const LEFT_COLUMNS: readonly Column<LeftJobs>[] = [
   { title: 'WHY', cell: ({ reason, refusal }) => (refusal ? `${WHY[reason]}: ${refusal}` : WHY[reason]) },
 ];
 
-/** How many jobs go to a topic. */
-export function movedOf({ topics }: ImportCounts): number {
-  return sum(topics.values());
-}
-
 function leftOf({ left }: ImportCounts): number {
-  return sum(left.map(({ count }) => count));
+  return left.reduce((sum, { count }) => sum + count, 0);
 }
 
 function countedOf(counts: ImportCounts): number {
   return movedOf(counts) + leftOf(counts);
-}
-
-function sum(numbers: Iterable<number>): number {
-  return [...numbers].reduce((total, number) => total + number, 0);
 }

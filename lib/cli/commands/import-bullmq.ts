@@ -1,12 +1,12 @@
 import { type RedisClient, addressOfClient } from '../../broker/redis/connection/redis-clients.js';
-import { BullmqImport, type ImportCounts, OtherDestinationError } from '../../bullmq/bullmq-import.js';
+import { BullmqImport, type ImportCounts, OtherDestinationError, movedOf } from '../../bullmq/bullmq-import.js';
 import { BullmqQueue, isKnownVersion } from '../../bullmq/bullmq-queue.js';
 import { interrupted } from '../bulk.js';
 import type { Cli, Queues } from '../cli.js';
 import { notFound, usageError } from '../cli-error.js';
 import type { AddCommand } from '../command.js';
 import { EXIT } from '../exit-codes.js';
-import { importDocument, importLines, movedOf } from '../import-lines.js';
+import { importDocument, importLines } from '../import-lines.js';
 import { example } from '../program.js';
 import { Progress } from '../progress.js';
 import { shown } from '../text.js';
@@ -95,8 +95,7 @@ async function move(cli: Cli, jobs: BullmqImport, planned: ImportCounts, signal:
   } catch (error) {
     if (!(error instanceof OtherDestinationError)) throw error;
     throw usageError(
-      `Another import has taken jobs of this queue to ${shown(error.destination)}, and did not come to its end. Run that one again ` +
-        'first. Nothing was changed.',
+      `Another import has taken jobs of this queue to ${shown(error.destination)}, and did not come to its end. Run that one again first.`,
     );
   } finally {
     progress.end();
