@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { DelayedHandler, DelayQueueAdmin, DelayQueueProducer } from 'nestjs-delay-queue';
+import { DelayedHandler, DelayQueueAdmin, DelayQueueProducer, type PublishedMessage } from 'nestjs-delay-queue';
 import { describe, expect, it, vi } from 'vitest';
 import { loadIoRedis } from '../../lib/broker/redis/connection/redis-clients.js';
 import { RedisConnection } from '../../lib/broker/redis/connection/redis-connection.js';
@@ -58,6 +58,18 @@ async function onStage(play: (stage: Stage) => Promise<void>, own: Bed = bed): P
 }
 
 const statsOf = async ({ app }: Stage) => app.get(DelayQueueAdmin).stats(TOPIC);
+
+/** A producer with something around its publishes. */
+function publishingBy(
+  producer: DelayQueueProducer,
+  around: (publish: () => Promise<PublishedMessage>) => Promise<PublishedMessage>,
+): BullmqImportOptions['producer'] {
+  return {
+    publish: (...args: Parameters<DelayQueueProducer['publish']>) => around(() => producer.publish(...args)),
+    reschedule: producer.reschedule.bind(producer),
+    cancel: producer.cancel.bind(producer),
+  } as BullmqImportOptions['producer'];
+}
 
 /** Ends what it wraps at one of the calls of them all, as a process that is killed: before the call, or before its answer. */
 class Reaper {
@@ -144,16 +156,12 @@ describe('each job is handled once', () => {
       await sleep(5);
       const [holdsStill, goesOn] = [new Gate(), new Gate()];
       const producer = app.get(DelayQueueProducer);
-      const slow = {
-        publish: async (...args: Parameters<typeof producer.publish>) => {
-          holdsStill.open();
-          await goesOn.opened;
-          return producer.publish(...args);
-        },
-        reschedule: producer.reschedule.bind(producer),
-        cancel: producer.cancel.bind(producer),
-      };
-      const moving = importer({ producer: slow as typeof producer }).move(TOPICS, CALL);
+      const slow = publishingBy(producer, async (publish) => {
+        holdsStill.open();
+        await goesOn.opened;
+        return publish();
+      });
+      const moving = importer({ producer: slow }).move(TOPICS, CALL);
       await holdsStill.opened;
       expect((await importer().move(TOPICS, CALL)).topics).toEqual(new Map([[TOPIC, 2]]));
       await eventually(() => expect(handled).toEqual(new Map([[1, 1]])));
@@ -187,16 +195,12 @@ describe('each job is handled once', () => {
       await queue.take(0, "topic 'order.timeout' here");
       await queue.noteStored(['a']);
       for (const id of ['a', 'b']) await bullmq.queue.remove(id);
-      const slow = {
-        publish: async (...args: Parameters<typeof producer.publish>) => {
-          const published = await producer.publish(...args);
-          if (published.id === 'c') await bullmq.queue.remove('c');
-          return published;
-        },
-        reschedule: producer.reschedule.bind(producer),
-        cancel: producer.cancel.bind(producer),
-      };
-      const { topics } = await importer({ producer: slow as typeof producer }).move(TOPICS, CALL);
+      const slow = publishingBy(producer, async (publish) => {
+        const published = await publish();
+        if (published.id === 'c') await bullmq.queue.remove('c');
+        return published;
+      });
+      const { topics } = await importer({ producer: slow }).move(TOPICS, CALL);
 
       expect(topics).toEqual(new Map([[TOPIC, 1]]));
       expect(await statsOf(stage)).toMatchObject({ scheduled: 1, counters: { published: 2, cancelled: 1 } });
