@@ -37,6 +37,8 @@ describe('the code of the documents', () => {
     expect(programs.map(({ heading }) => heading)).toEqual([
       'Quick start',
       'Administration',
+      'Before',
+      'After',
       'Before you start',
       'Doctor',
       'Testing',

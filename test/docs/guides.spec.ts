@@ -8,6 +8,8 @@ import { deployment } from './drivers/deployment.js';
 import { finished } from './drivers/finished.js';
 import { forward } from './drivers/forward.js';
 import { fromBullmq } from './drivers/from-bullmq.js';
+import { fromNestjsSchedule } from './drivers/from-nestjs-schedule.js';
+import { fromRabbitmqDelayedMessage } from './drivers/from-rabbitmq-delayed-message.js';
 import { gateway } from './drivers/gateway.js';
 import { health } from './drivers/health.js';
 import { intake } from './drivers/intake.js';
@@ -37,6 +39,8 @@ driveDocuments('docs/guides', {
   'finished.md': finished,
   'forward.md': forward,
   'from-bullmq.md': fromBullmq,
+  'from-nestjs-schedule.md': fromNestjsSchedule,
+  'from-rabbitmq-delayed-message.md': fromRabbitmqDelayedMessage,
   'gateway.md': gateway,
   'health.md': health,
   'intake.md': intake,

@@ -1,3 +1,4 @@
+import { type CronOptions, SchedulerRegistry } from '@nestjs/schedule';
 import ms from 'ms';
 import { Registry, type Metric } from 'prom-client';
 import { prometheusMetrics } from 'nestjs-delay-queue/prometheus';
@@ -12,11 +13,23 @@ import { DEFAULT_PARTITIONS } from '../../lib/fleet/topic-settings.interface.js'
 import { commandNames } from '../support/cli/command-names.js';
 import { Library, type Member, scriptNames } from '../support/docs/library.js';
 import { checkedTables, DOCUMENTS, inBackticks, readDocument, section, table } from '../support/docs/markdown.js';
-import { faultsIn, type Facts } from '../support/docs/table-check.js';
+import { type Fact, faultsIn, type Facts } from '../support/docs/table-check.js';
 
 const library = new Library();
 const { consumer, topicSettings, ...moduleOptions } = resolveOptions({});
 const { attempts, backoff, timeout } = topicSettings('any');
+
+/** The compiler says if one is missing, or is none. */
+const CRON_OPTIONS: Readonly<Record<keyof CronOptions, Fact>> = {
+  name: {},
+  timeZone: {},
+  utcOffset: {},
+  waitForCompletion: {},
+  disabled: {},
+  threshold: {},
+  initialDelay: {},
+  unrefTimeout: {},
+};
 
 /** What tables are compared with, by the name that stands above them. */
 const CODE: Readonly<Record<string, Facts>> = {
@@ -65,6 +78,9 @@ const CODE: Readonly<Record<string, Facts>> = {
   // Methods
   DelayQueueAdmin: namesOf(library.members('DelayQueueAdmin')),
   harness: namesOf(library.members('DelayQueueHarness')),
+  // What is left behind
+  CronOptions: new Map(Object.entries(CRON_OPTIONS)),
+  SchedulerRegistry: namesOf(publicMethods(SchedulerRegistry)),
   // What is seen from outside
   metrics: new Map(metricsOf(new Registry()).map(({ name, type, labelNames }) => [name, { type, labels: labelNames }])),
   HandleOutcome: namesOf(library.strings('HandleOutcome')),
@@ -247,6 +263,12 @@ function globalOptions(): string[] {
 function metricsOf(registry: Registry): { name: string; type: string; labelNames: readonly string[] }[] {
   prometheusMetrics({ registry }).open('default', async () => ({ up: true, clockOffset: 0, topics: [] }));
   return registry.getMetricsAsArray() as unknown as (Metric & ReturnType<typeof metricsOf>[number])[];
+}
+
+/** Of a class of `@nestjs/schedule`, where a private method is a method like any other. */
+function publicMethods({ prototype }: { prototype: object }): string[] {
+  const names = Object.getOwnPropertyNames(prototype);
+  return names.filter((name) => !['constructor', 'wrapFunctionInTryCatchBlocks'].includes(name));
 }
 
 /** The names in an object that has nothing else. */

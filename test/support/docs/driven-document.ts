@@ -46,7 +46,7 @@ export class DrivenDocument {
   readonly #drivers: string[] = [];
 
   constructor(path: string) {
-    this.#blocks = byName(codeBlocks(readDocument(path)).filter(({ language }) => language === 'ts'));
+    this.#blocks = blocksOf(path);
   }
 
   /** Names of the blocks: the heading that a block stands under, and its number there, as in `Batches #2`. */
@@ -81,13 +81,16 @@ export class DrivenDocument {
   }
 }
 
-function byName(blocks: readonly CodeBlock[]): Map<string, CodeBlock> {
+/** The TypeScript blocks of a document by their names, see {@link DrivenDocument.blocks}. */
+export function blocksOf(path: string): ReadonlyMap<string, CodeBlock> {
   const counts = new Map<string, number>();
   return new Map(
-    blocks.map((block) => {
-      const number = (counts.get(block.heading) ?? 0) + 1;
-      counts.set(block.heading, number);
-      return [`${block.heading} #${number}`, block];
-    }),
+    codeBlocks(readDocument(path))
+      .filter(({ language }) => language === 'ts')
+      .map((block) => {
+        const number = (counts.get(block.heading) ?? 0) + 1;
+        counts.set(block.heading, number);
+        return [`${block.heading} #${number}`, block];
+      }),
   );
 }

@@ -9,6 +9,7 @@ import type {
   DelayQueueSchedules,
 } from 'nestjs-delay-queue';
 import type { DelayQueueHarness } from 'nestjs-delay-queue/testing';
+import type { ConfirmChannel } from 'amqplib';
 
 // What the excerpts of the documents take for granted, for the compiler. Who runs an excerpt gives what it uses of this.
 
@@ -23,6 +24,8 @@ export declare const receiver: DelayQueueReceiver;
 export declare const receipt: string;
 export declare const schedules: DelayQueueSchedules;
 export declare const redis: string;
+export declare const rabbit: string;
+export declare const channel: ConfirmChannel;
 
 export declare class AppConfig {
   readonly redisUrl: string;
@@ -53,6 +56,7 @@ export declare const AppModule: Type;
 
 export declare function isNew(id: string | string[] | undefined): Promise<boolean>;
 export declare function closeOrder(order: unknown): Promise<void>;
+export declare function remind(cart: unknown, shop: unknown): void;
 export declare function serviceOf(headers: object): string | undefined;
 export declare function staffOf(
   headers: Readonly<Record<string, string | string[] | undefined>>,
