@@ -239,8 +239,9 @@ export class DelayQueueConnection {
       reports: { fleetEvents: options.fleetEvents !== undefined, history: options.history },
       onDataLost: () => this.#declared.restore(),
     });
-    await this.#runtime.start();
+    // In this order: what is caught up goes by what this version declares.
     await this.#declared.start(schedules);
+    await this.#runtime.start();
     if (!backend.expectsSignals || handlers.length === 0) return;
     const leases = handlers.flatMap(({ topics }) => topics.map(({ settings }) => settings.lease));
     this.#signalWatch.start({ lease: Math.max(...leases), heartbeat: consumer.heartbeat });

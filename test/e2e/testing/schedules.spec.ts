@@ -83,6 +83,16 @@ describe('an outage of an hour, with a schedule every ten minutes', () => {
     await harness.advance('5m');
     expect(minutes(dueAt)).toEqual([...published, 70]);
   });
+
+  it('is caught up as the next version of the application says', async () => {
+    const before = await reporting({ every: '10m', catchUp: 'all' });
+    await before.app.close();
+    await before.harness.advance('65m');
+    const { harness, dueAt } = await reporting({ every: '10m', catchUp: 'none' }, before.harness);
+    await harness.advance('5m');
+
+    expect(minutes(dueAt)).toEqual([70]);
+  });
 });
 
 describe('DelayQueueSchedules', () => {
