@@ -16,7 +16,7 @@ export const BEFORE = '--before=2026-11-26';
 const TOOLS = ['@nestjs/cli', '@types/redis', 'bee-queue', 'bullmq', 'oxfmt', 'oxlint', 'oxlint-tsgolint', 'rolldown'];
 
 /** Packages of Nest whose version differs from that of Nest. */
-const FOR_NEST_11: Readonly<Record<string, string>> = { '@nestjs/config': '^4.0.0' };
+const FOR_NEST_11: Readonly<Record<string, string>> = { '@nestjs/config': '^4.0.0', '@nestjs/schedule': '^6.0.0' };
 
 interface Manifest {
   readonly version: string;
