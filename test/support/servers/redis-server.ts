@@ -115,13 +115,28 @@ export async function startRedis(args: readonly string[] = [], env: NodeJS.Proce
   return redis;
 }
 
+/** Outgoing connections get other ports, from 32,768 up on Linux. They would take one that is free now before a server has it. */
+const PORTS = { first: 10_000, count: 12_768 };
+/** A node of a Cluster listens on a second port, which is so much higher. */
+const CLUSTER_BUS = 10_000;
+
+// Processes that look for ports at the same time begin far from each other.
+let looked = process.pid * 97;
+
+/** A port on which nobody listens, and no node of a Cluster would miss its second one. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = PORTS.first + (looked++ % PORTS.count);
+    if ((await isFree(port)) && (await isFree(port + CLUSTER_BUS))) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  return new Promise((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
 }
 
 function majorOf(server: string): number {
