@@ -3,6 +3,7 @@ import { ClientsModule, type MicroserviceOptions, type RmqOptions } from '@nestj
 import type { ConfirmChannel, Options } from 'amqplib';
 import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { ordersIn, publishBoth } from '../docs/drivers/from-rabbitmq-delayed-message.js';
 import { LogBook } from '../support/app/log-book.js';
 import { bootApplication } from '../support/docs/application.js';
 import { blocksOf } from '../support/docs/driven-document.js';
@@ -45,8 +46,7 @@ it('the consumers of the guide run unchanged, and get the same from both version
   const before = await run('Before #1', { rabbit: rabbit.url, channel });
   const { module } = await boot({ imports: [classIn(before, 'ShopModule')] });
   const fromBefore = await copiesOf(channel, 'orders.delayed');
-  await module.get(ordersIn(before)).placed('42');
-  await module.get(ordersIn(before)).abandoned('7', 'eu');
+  await publishBoth(module.get(ordersIn(before)));
   const both = [
     ['billing', { orderId: '42' }],
     ['reminders', { cartId: '7' }, 'eu'],
@@ -60,8 +60,7 @@ it('the consumers of the guide run unchanged, and get the same from both version
   const harness = new DelayQueueHarness({ patience: '1m' });
   const { app } = await bootApplication({ imports: [classIn(after, 'ShopModule')] }, harness);
   const fromAfter = await copiesOf(channel, 'orders.due');
-  await app.get(ordersIn(after)).placed('42');
-  await app.get(ordersIn(after)).abandoned('7', 'eu');
+  await publishBoth(app.get(ordersIn(after)));
   await harness.advance('1h');
   await eventually(() => expect(handled).toEqual(both.slice(0, 1)));
   await harness.advance('1d');
@@ -83,16 +82,6 @@ it('a RabbitMQ without the plugin refuses its exchange, and closes the connectio
   await expect(declared).rejects.toThrow('Channel ended');
   await eventually(() => expect(String(errors)).toContain("unknown exchange type 'x-delayed-message'"));
 });
-
-/** What both versions of the shop publish with. */
-interface Orders {
-  placed(orderId: string): Promise<void>;
-  abandoned(cartId: string, shop: string): Promise<void>;
-}
-
-function ordersIn(declared: Declared) {
-  return classIn<Orders>(declared, 'Orders');
-}
 
 async function run(name: string, context: Context): Promise<Declared> {
   const block = blocks.get(name);

@@ -96,11 +96,11 @@ interface Orders {
   abandoned(cartId: string, shop: string): Promise<void>;
 }
 
-function ordersIn(declared: Declared) {
+export function ordersIn(declared: Declared) {
   return classIn<Orders>(declared, 'Orders');
 }
 
-async function publishBoth(orders: Orders): Promise<void> {
+export async function publishBoth(orders: Orders): Promise<void> {
   await orders.placed('42');
   await orders.abandoned('7', 'eu');
 }

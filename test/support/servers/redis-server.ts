@@ -133,8 +133,11 @@ export async function freePort(): Promise<number> {
 
 async function isFree(port: number): Promise<boolean> {
   const server = createServer();
-  return new Promise((resolve) => {
-    server.once('error', () => resolve(false));
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') resolve(false);
+      else reject(error);
+    });
     server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }
