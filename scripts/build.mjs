@@ -94,7 +94,7 @@ function inputs() {
 }
 
 function sourcesOf(files) {
-  const names = files.map((file) => file.replace(/^\.\/dist\/cjs\/(.*)\.js$/, '$1'));
+  const names = files.map((file) => file.replace(/^(?:\.\/)?dist\/cjs\/(.*)\.js$/, '$1'));
   return Object.fromEntries(names.map((name) => [name, `lib/${name}.ts`]));
 }
 
@@ -105,8 +105,9 @@ function licensesOf(output) {
   return Array.from(folders, (folder) => {
     const license = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file));
     if (!license) throw new SetupFailure(`${folder} has no license that could be passed on with its code.`);
-    const name = folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length);
-    return `${name}\n\n${readFileSync(join(folder, license), 'utf8')}`;
+    const { name, version, license: terms } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    // As Vite heads those of the pages.
+    return `## ${name} - ${version} (${terms})\n\n${readFileSync(join(folder, license), 'utf8')}`;
   }).join('\n');
 }
 

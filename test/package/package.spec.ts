@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { SCRIPT_NAMES, VERSION, scriptOf } from '../support/internals.js';
@@ -7,6 +7,19 @@ import { installOnNest12 } from '../support/package/installations.js';
 import { packLibrary } from '../support/package/packed-library.js';
 import { readJson } from '../support/package/read-json.js';
 import { runProgram } from '../support/package/run-program.js';
+
+interface Component {
+  readonly name: string;
+  readonly purl?: string;
+  readonly hashes?: readonly unknown[];
+  readonly licenses?: readonly unknown[];
+  readonly properties?: readonly unknown[];
+}
+
+interface Sbom {
+  readonly metadata: { readonly component: Component };
+  readonly components: readonly Component[];
+}
 
 describe('the packed library', () => {
   let files: readonly string[];
@@ -53,14 +66,50 @@ describe('the packed library', () => {
     expect(named.filter((path) => !files.includes(path.replace('./', '')))).toEqual([]);
   });
 
-  it('passes on the licenses of what became part of its code', async () => {
-    const { devDependencies } = await readJson<{ devDependencies: Record<string, string> }>('package.json');
-    const code = await codeOf(files);
-    const inlined = Object.keys(devDependencies).filter((name) => code.includes(`// node_modules/${name}/`));
-    const licenses = await readFile('dist/third-party-licenses.txt', 'utf8');
+  it('has a manifest that npm publishes as it is', async () => {
+    const folder = await mkdtemp(join(inject('runFolder'), 'manifest-'));
+    await copyFile('package.json', join(folder, 'package.json'));
+    await runProgram('npm', ['pkg', 'fix'], { cwd: folder });
 
-    expect(inlined).toEqual(expect.arrayContaining(['uuid', 'commander']));
-    for (const name of inlined) expect(licenses).toMatch(new RegExp(`^${name}$`, 'm'));
+    expect(await readJson(join(folder, 'package.json'))).toEqual(await readJson('package.json'));
+  });
+
+  describe('what became part of its code', () => {
+    let inlined: string[];
+
+    beforeAll(async () => {
+      const { devDependencies } = await readJson<{ devDependencies: Record<string, string> }>('package.json');
+      const code = await codeOf(files);
+      inlined = Object.keys(devDependencies).filter((name) => code.includes(`// node_modules/${name}/`));
+    });
+
+    it('comes with its licenses', async () => {
+      const licenses = await readFile('dist/third-party-licenses.txt', 'utf8');
+
+      expect(inlined).toEqual(expect.arrayContaining(['uuid', 'commander']));
+      for (const name of inlined) expect(licenses).toMatch(new RegExp(`^## ${name} - `, 'm'));
+    });
+
+    it('is listed for a release, with what is installed beside it, and the notes are those of this version', async () => {
+      const folder = await mkdtemp(join(inject('runFolder'), 'release-'));
+      await runProgram(process.execPath, ['scripts/release-files.mjs', folder]);
+      const { name, version } = await readJson<{ name: string; version: string }>('package.json');
+      const { metadata, components } = await readJson<Sbom>(join(folder, 'sbom.cdx.json'));
+      const notes = await readFile(join(folder, 'notes.md'), 'utf8');
+
+      expect(metadata.component).toMatchObject({ name, version });
+      const names = components.map((component) => component.name);
+      expect(names).toEqual(expect.arrayContaining([...inlined, 'preact', '@standard-schema/spec']));
+      expect(names).not.toContain('vitest');
+      const whole = { purl: expect.any(String), hashes: [expect.anything()], licenses: [expect.anything()] };
+      // npm's properties are those of a tool for development.
+      for (const one of components) expect(one).toMatchObject({ ...whole, properties: [] });
+      const changelog = await readFile('CHANGELOG.md', 'utf8');
+      const [, rest] = changelog.split(new RegExp(`^## \\[${version}\\] - [\\d-]{10}\\n\\n`, 'm'));
+      expect(rest?.slice(0, notes.length)).toBe(notes);
+      expect(notes).toMatch(/^- /m);
+      expect(notes).not.toMatch(/^## /m);
+    });
   });
 
   it('holds the pages of the dashboard, in at most 1 MiB', async () => {
