@@ -108,7 +108,10 @@ async function create(nest: number): Promise<string> {
   return onceARun(`nest-new-${nest}`, async (target) => {
     const options = ['--package-manager', 'npm', '--skip-git', '--skip-install'];
     await runProgram('npx', [BEFORE, '--yes', `@nestjs/cli@${nest}`, 'new', 'app', ...options], { cwd: target });
-    await npmInstall(join(target, 'app'), 'ioredis', tarball);
+    // The command of the README, but for where the package comes from.
+    const [npm, verb, ...packages] = blockOf('README.md', 'npm install').split(' ');
+    expect([npm, verb, packages]).toEqual(['npm', 'install', expect.arrayContaining(['nestjs-delay-queue'])]);
+    await npmInstall(join(target, 'app'), ...packages.map((one) => (one === 'nestjs-delay-queue' ? tarball : one)));
   });
 }
 
