@@ -10,15 +10,6 @@ import { runProgram } from '../support/package/run-program.js';
 
 interface Component {
   readonly name: string;
-  readonly purl?: string;
-  readonly hashes?: readonly unknown[];
-  readonly licenses?: readonly unknown[];
-  readonly properties?: readonly unknown[];
-}
-
-interface Sbom {
-  readonly metadata: { readonly component: Component };
-  readonly components: readonly Component[];
 }
 
 describe('the packed library', () => {
@@ -94,7 +85,10 @@ describe('the packed library', () => {
       const folder = await mkdtemp(join(inject('runFolder'), 'release-'));
       await runProgram(process.execPath, ['scripts/release-files.mjs', folder]);
       const { name, version } = await readJson<{ name: string; version: string }>('package.json');
-      const { metadata, components } = await readJson<Sbom>(join(folder, 'sbom.cdx.json'));
+      const { metadata, components } = await readJson<{
+        metadata: { component: Component };
+        components: readonly Component[];
+      }>(join(folder, 'sbom.cdx.json'));
       const notes = await readFile(join(folder, 'notes.md'), 'utf8');
 
       expect(metadata.component).toMatchObject({ name, version });

@@ -9,7 +9,8 @@ it.each([
 ])('a port is not free if its $what is taken, by whomever', async ({ above }) => {
   const before = await freePort();
   const taker = createServer().listen(before + above, '127.0.0.1');
-  await once(taker, 'listening');
+  // If it fails, another process has the port, which is as good.
+  await once(taker, 'listening').catch(() => {});
 
   expect(await freePort()).not.toBe(before + 1);
   taker.close();
