@@ -98,13 +98,14 @@ export class RateLimitedError extends RetryLaterError {
   /**
    * Reads the header `Retry-After` of a response, which has seconds or a date (RFC 9110, 10.2.3), or is missing.
    *
-   * @param fallback counts if the header is missing or cannot be read; 30 seconds by default
+   * @param fallback counts if the header is missing, cannot be read, or asks for more than 10 years; 30 seconds by default
    */
   static after(
     retryAfter: string | null | undefined,
     { fallback = UNKNOWN_DELAY, scope = 'topic' }: { fallback?: Duration; scope?: RateLimitScope } = {},
   ): RateLimitedError {
-    return new RateLimitedError(retryAfterOf(retryAfter) ?? fallback, { scope });
+    const delay = retryAfterOf(retryAfter);
+    return new RateLimitedError(delay === undefined || delay > MAX_DELAY ? fallback : delay, { scope });
   }
 
   /**

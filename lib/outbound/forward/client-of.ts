@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../../errors/options.errors.js';
 import type { ForwardClient } from './forward-options.interface.js';
-import type { ForwardTarget } from './forward-target.js';
+import { type ForwardTarget, clientName } from './forward-target.js';
 
 /** All that an application provides as something; what has no instance of its own is `undefined`. */
 export type FindProvided = (token: unknown) => readonly unknown[];
@@ -12,13 +12,12 @@ export type FindProvided = (token: unknown) => readonly unknown[];
  * @throws ConfigurationError if the application has none, or several, or if it emits no events
  */
 export function clientOf(name: string, { client }: Pick<ForwardTarget, 'client'>, find: FindProvided): ForwardClient {
-  if (hasEmit(client)) return client;
-  const token =
-    typeof client === 'function' ? client.name : typeof client === 'symbol' ? String(client) : `'${client}'`;
-  const found = [...new Set(find(client))];
+  const found = hasEmit(client) ? [client] : [...new Set(find(client))];
   const wrong = whyUnusable(found);
   if (wrong === undefined) return found[0] as ForwardClient;
-  throw new ConfigurationError(`${name}.client is ${token}, ${wrong}`);
+  const shown =
+    typeof client === 'string' ? `'${client}'` : typeof client === 'symbol' ? String(client) : clientName(client);
+  throw new ConfigurationError(`${name}.client is ${shown}, ${wrong}`);
 }
 
 /** Whether a value is used as a client, and not as what one is provided as. */
@@ -34,6 +33,9 @@ function whyUnusable([found, ...others]: readonly unknown[]): string | undefined
     return 'and several modules provide one each. Register it once, in a module that the others import, or give the client itself.';
   }
   if (!hasEmit(found)) return 'and what the application provides as that has no emit(), as every ClientProxy has.';
+  if ('addListener' in found) {
+    return 'which tells listeners in this process and is no client of Nest: nothing says when they are done. Call it in a handler.';
+  }
   // The client of gRPC has the methods of all clients, and fails in them.
   return 'getService' in found ? 'which is a client of gRPC, and gRPC has no events. Call it in a handler.' : undefined;
 }

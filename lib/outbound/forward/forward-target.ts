@@ -8,7 +8,7 @@ export function nameOf({ client }: Pick<ForwardTarget, 'client'>): string {
   return `forward to ${clientName(client)}`;
 }
 
-function clientName(client: ForwardTarget['client']): string {
+export function clientName(client: ForwardTarget['client']): string {
   if (typeof client === 'string') return client;
   if (typeof client === 'symbol') return client.description ?? 'a client';
   return typeof client === 'function' ? client.name : client.constructor.name;

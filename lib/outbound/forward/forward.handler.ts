@@ -1,4 +1,4 @@
-import { lastValueFrom } from 'rxjs';
+import { isObservable, lastValueFrom } from 'rxjs';
 import { UnrecoverableError } from '../../errors/handling.errors.js';
 import { ForwardFailedError } from '../../errors/outbound.errors.js';
 import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
@@ -36,7 +36,13 @@ export class ForwardHandler {
       );
     }
     try {
-      await lastValueFrom(this.#client.emit(pattern, data), { defaultValue: undefined });
+      const event: unknown = this.#client.emit(pattern, data);
+      if (!isObservable(event)) {
+        // A promise that rejects later would end the process.
+        await event;
+        throw new TypeError('its emit() returns no Observable, as that of a ClientProxy does');
+      }
+      await lastValueFrom(event, { defaultValue: undefined });
     } catch (error) {
       // The client of RabbitMQ throws texts.
       const text = error instanceof Error ? error.message : String(error);

@@ -5,14 +5,21 @@ import ipaddr from 'ipaddr.js';
 /** Metadata and agents of Azure's virtual machines, which it has put into a public range. */
 const METADATA_OF_AZURE = '168.63.129.16';
 
+/** All of IPv6 that IANA has given to the public internet; what lies outside is for something else, or for nobody yet (RFC 4291, 2.4). */
+const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
+
+/** A network of IPv6 alone reaches IPv4 by such addresses (RFC 6052, 2.1): what counts is where they lead. */
+const TRANSLATED = ipaddr.parseCIDR('64:ff9b::/96');
+
 /** Whether an address belongs to the public internet, by IANA's registries of special-purpose addresses. */
 export function isPublic(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.parse(address);
-  const range = parsed.range();
-  // A network of IPv6 alone reaches IPv4 by such addresses (RFC 6052): what counts is where they lead.
-  if (range === 'rfc6052') return isPublic(new ipaddr.IPv4(parsed.toByteArray().slice(12)).toString());
-  return range === 'unicast' && parsed.toString() !== METADATA_OF_AZURE;
+  if (parsed.kind() === 'ipv6') {
+    if (parsed.match(TRANSLATED)) return isPublic(new ipaddr.IPv4(parsed.toByteArray().slice(12)).toString());
+    if (!parsed.match(GLOBAL_UNICAST)) return false;
+  }
+  return parsed.range() === 'unicast' && parsed.toString() !== METADATA_OF_AZURE;
 }
 
 /**

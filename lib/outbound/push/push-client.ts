@@ -1,4 +1,4 @@
-import http, { type ClientRequest, type IncomingMessage } from 'node:http';
+import http, { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
 import { PushFailedError } from '../../errors/outbound.errors.js';
 import { describeDuration } from '../../time/duration.js';
@@ -10,7 +10,7 @@ import { type PushTarget, nameOf } from './push-target.js';
 const KEPT_OPEN = 15_000;
 
 export interface PushRequest {
-  readonly headers: Readonly<Record<string, string | number>>;
+  readonly headers: OutgoingHttpHeaders;
   readonly body: string;
   /** Ends the request. */
   readonly signal: AbortSignal;

@@ -9,7 +9,9 @@ import { PushClient } from './push-client.js';
 import { type PushTarget, nameOf } from './push-target.js';
 import { webhookHeaders } from './webhook-headers.js';
 
-const GONE = 410;
+/** What stays so however often the same request is sent: the endpoint is gone, or the body or the headers are too large for it. */
+const FINAL = [410, 413, 431];
+
 const TOO_MANY = 429;
 const UNAVAILABLE = 503;
 
@@ -34,7 +36,7 @@ export class PushHandler {
   }
 
   /**
-   * @throws UnrecoverableError if the server has answered 410, or JSON would lose something of the payload
+   * @throws UnrecoverableError if the server has answered 410, 413 or 431, or JSON would lose something of the payload
    * @throws RateLimitedError if it has asked to be left alone
    * @throws PushFailedError for everything else that is not good
    */
@@ -45,7 +47,7 @@ export class PushHandler {
     const answer = await this.#client.post({ headers, body, signal: message.signal });
     const { status } = answer;
     if (status >= 200 && status < 300) return;
-    if (status === GONE) throw new UnrecoverableError(this.#describe(answer));
+    if (FINAL.includes(status)) throw new UnrecoverableError(this.#describe(answer));
     const pause = wantedPause(answer);
     if (pause === undefined) throw new PushFailedError(this.#describe(answer), status);
     throw new RateLimitedError(pause, {}, `Put off by ${describeDuration(pause)}. ${this.#describe(answer)}`);
@@ -65,10 +67,10 @@ export class PushHandler {
   }
 }
 
-/** How long the server wants to be left alone; `undefined` if it does not. That a 429 says so needs no `Retry-After`. */
+/** How long the server wants to be left alone, within bounds; `undefined` if it does not. That a 429 says so needs no `Retry-After`. */
 function wantedPause({ status, headers: { 'retry-after': header } }: Answer): number | undefined {
   if (status !== TOO_MANY && status !== UNAVAILABLE) return undefined;
-  const asked = status === TOO_MANY ? RateLimitedError.after(header).delay : retryAfterOf(header);
+  const asked = retryAfterOf(header) ?? (status === TOO_MANY ? RateLimitedError.after(undefined).delay : undefined);
   return asked === undefined ? undefined : Math.min(Math.max(asked, LEAST_PAUSE), LONGEST_PAUSE);
 }
 

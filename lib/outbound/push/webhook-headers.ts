@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
 import { VERSION } from '../../version.js';
 import type { PushTarget } from './push-target.js';
@@ -38,7 +39,7 @@ export function webhookHeaders(
   { headers, signer }: Pick<PushTarget, 'headers' | 'signer'>,
   message: DelayedMessage,
   { body, now }: { readonly body: string; readonly now: number },
-): Record<string, string | number> {
+): OutgoingHttpHeaders {
   const id = webhookId(message);
   const timestamp = Math.floor(now / 1000);
   return {
@@ -67,13 +68,15 @@ export function webhookId({ topic, key, id, publishedAt }: DelayedMessage): stri
   return `msg_${createHash('sha256').update(text).digest('base64url').slice(0, 32)}`;
 }
 
-function messageHeaders({ headers }: DelayedMessage): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => {
-      const isTrace = TRACE_HEADERS.includes(name.toLowerCase());
-      return [isTrace ? name : `delay-queue-header-${escaped(name, NO_TOKEN)}`, escaped(value)];
-    }),
-  );
+/** Names that differ by their case alone are one name to HTTP, with a line for each value. */
+function messageHeaders({ headers }: DelayedMessage): Record<string, string[]> {
+  const lines: Record<string, string[]> = {};
+  for (const [header, value] of Object.entries(headers)) {
+    const lower = header.toLowerCase();
+    const name = TRACE_HEADERS.includes(lower) ? lower : `delay-queue-header-${escaped(lower, NO_TOKEN).toLowerCase()}`;
+    (lines[name] ??= []).push(escaped(value));
+  }
+  return lines;
 }
 
 /** What the value of a header cannot have, and what would not be clear after it was escaped. */

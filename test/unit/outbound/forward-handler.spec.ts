@@ -56,7 +56,8 @@ describe('what is forwarded', () => {
       },
       'no socket',
     ],
-    ['no observable', () => undefined, 'Cannot read properties of undefined'],
+    ['no observable', () => true, 'its emit() returns no Observable'],
+    ['a promise that rejects', async () => Promise.reject(new Error('lost')), 'lost'],
   ])('has failed if the client fails with %s', async (_, emit, says) => {
     const error: unknown = await set(emit)
       .handler.handle(deliveredMessage())

@@ -131,7 +131,8 @@ it.each([
   ['429 with a date that has gone by', 429, 'Sun, 06 Nov 1994 08:49:37 GMT', 1000, '1 second'],
   ['429 with a date in a day', 429, inADay, 3_600_000, '1 hour'],
   ['503 with a year', 503, '31536000', 3_600_000, '1 hour'],
-  ['429 with a million years', 429, '31536000000000', 30_000, '30 seconds'],
+  ['429 with a million years', 429, '31536000000000', 3_600_000, '1 hour'],
+  ['503 with a million years', 503, '31536000000000', 3_600_000, '1 hour'],
 ])(
   'leaves a server alone for as long as it wants to be, from 1 s to 1 h: %s',
   async (_, status, value, delay, text) => {
@@ -145,6 +146,35 @@ it.each([
     });
   },
 );
+
+it.each([410, 413, 431])('gives up what is answered with %d: the same request would be, too', async (status) => {
+  const { receiver, handler } = await start({ allowPrivate: true });
+  receiver.answer = (response) => response.writeHead(status).end();
+  await expect(handler.handle(deliveredMessage())).rejects.toMatchObject({
+    code: 'UNRECOVERABLE',
+    message: `The push to http://127.0.0.1:${receiver.port} was answered with ${status}.`,
+  });
+});
+
+it('is at work on a message until the answer has ended', async () => {
+  const { receiver, handler } = await start({ allowPrivate: true });
+  let hasEnded = false;
+  receiver.answer = (response) => {
+    response.writeHead(200).write('on its way');
+    setTimeout(() => {
+      hasEnded = true;
+      response.end();
+    }, 100);
+  };
+  await handler.handle(deliveredMessage());
+  expect(hasEnded).toBe(true);
+});
+
+it('sends headers of a message that differ by their case alone as lines of one header', async () => {
+  const { receiver, handler } = await start({ allowPrivate: true });
+  await handler.handle(deliveredMessage({ headers: { Tenant: 'a', tenant: 'b', TENANT: 'c' } }));
+  expect(receiver.requests[0]?.headers).toMatchObject({ 'delay-queue-header-tenant': 'a, b, c' });
+});
 
 it('lets no header of a message pass for one of its own', async () => {
   const { receiver, handler } = await start({ allowPrivate: true });

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { ClientProxy } from '@nestjs/microservices';
 import { EMPTY } from 'rxjs';
 import { describe, expect, it } from 'vitest';
@@ -66,10 +67,16 @@ describe('the client that messages are forwarded through', () => {
       [{ ...client, getService: () => {} }],
       'is a client of gRPC, and gRPC has no events',
     ],
+    ['an emitter', 'ORDERS', [new EventEmitter()], "'ORDERS', which tells listeners in this process"],
   ])('is refused if the application provides %s', (_, token, found, says) => {
     const error = failureOf(() => clientOf(name, { client: token }, () => found));
     expect(error).toMatchObject({ code: 'CONFIGURATION' });
     expect(error.message).toContain(`${name}.client is `);
     expect(error.message).toContain(says);
+  });
+
+  it('is refused if an emitter is given itself', () => {
+    const error = failureOf(() => clientOf(name, { client: new EventEmitter() as never }, () => []));
+    expect(error.message).toContain(`${name}.client is EventEmitter, which tells listeners`);
   });
 });
