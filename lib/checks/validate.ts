@@ -1,6 +1,6 @@
 import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 import { describe } from './describe.js';
-import { didYouMean } from './nearest.js';
+import { meantOption } from './other-words.js';
 
 /** Whether it is a number from `min` to `max`. */
 export function isWithin(value: unknown, min: number, max: number): value is number {
@@ -19,7 +19,7 @@ export function assertOptions(name: string, value: unknown, allowed: readonly st
   for (const property in value) {
     if (Object.hasOwn(value, property) && !allowed.includes(property)) {
       throw new InvalidArgumentError(
-        `There is no option '${property}' in ${withinSentence(name)}.${didYouMean(property, allowed)} ` +
+        `There is no option '${property}' in ${withinSentence(name)}.${meantOption(property, allowed)} ` +
           `Known options: ${allowed.join(', ')}.`,
       );
     }

@@ -69,6 +69,11 @@ export function resolveStoredBackoff(name: string, backoff: StoredBackoff): Reso
         `Give the function to the handler or the topic instead.`,
     );
   }
+  if (typeof backoff !== 'object') {
+    throw new InvalidArgumentError(
+      `${name} must be an object, such as { type: 'exponential', delay: '1s' }. Given: ${describe(backoff)}.`,
+    );
+  }
   assertOptions(name, backoff, ['type', 'delay', 'factor', 'maxDelay', 'delays', 'jitter']);
   assertOneOf(`${name}.type`, backoff.type, ['fixed', 'exponential', 'steps']);
   if (backoff.type === 'fixed') return resolveFixed(name, backoff);

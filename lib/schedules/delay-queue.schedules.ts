@@ -190,7 +190,8 @@ export class DelayQueueSchedules {
   }
 
   /**
-   * Returns the times of its next occurrences; for a paused schedule, the ones that it would have if it were resumed now.
+   * Returns the times of its next occurrences from now on; for a paused schedule, the ones that it would have if it were resumed now.
+   * What is late is not among them, whether it will be caught up or not: {@link Schedule.next} tells of it.
    *
    * @param n how many, 1 to 1000; there are fewer if it ends before
    * @returns none if there is no schedule with this id
@@ -203,9 +204,9 @@ export class DelayQueueSchedules {
     const { rule, state } = found.record;
     const recurrence = Recurrence.of(rule);
     const times: Date[] = [];
-    let time = state.paused
-      ? recurrence.from(this.#found.now(found.partition))
-      : upcoming(found.record, this.#found.now(found.partition));
+    const now = this.#found.now(found.partition);
+    const first = state.paused ? now : upcoming(found.record, now);
+    let time = first === undefined ? undefined : recurrence.from(Math.max(first, now));
     for (; time !== undefined && times.length < n; time = recurrence.after(time)) times.push(toDate(time));
     return times;
   }

@@ -1,6 +1,7 @@
 import { Cron } from 'croner';
 import { describe } from '../checks/describe.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
+import { assertTimeZone } from '../time/local-time.js';
 import { TimesOfDay } from './times-of-day.js';
 
 /** When a schedule publishes. Times are epoch milliseconds. */
@@ -34,7 +35,7 @@ export class Recurrence {
   /**
    * The times of a rule that is stored.
    *
-   * @throws InvalidArgumentError if the cron expression cannot be read, or has no time
+   * @throws InvalidArgumentError if this machine does not know the time zone, or the cron expression cannot be read, or has no time
    */
   static of(rule: StoredRule): Recurrence {
     const text = JSON.stringify(rule);
@@ -50,7 +51,7 @@ export class Recurrence {
   readonly #cron: Cron | undefined;
   #times: TimesOfDay | undefined;
 
-  /** @throws InvalidArgumentError if the cron expression cannot be read, or has no time */
+  /** @throws InvalidArgumentError if this machine does not know the time zone, or the cron expression cannot be read, or has no time */
   constructor(rule: StoredRule) {
     this.#rule = rule;
     this.#cron = 'cron' in rule ? readCron(rule.cron, rule.timeZone) : undefined;
@@ -115,6 +116,7 @@ function reasonOf({ message }: Error): string {
 }
 
 function readCron(expression: string, timeZone: string): Cron {
+  assertTimeZone('timeZone', timeZone);
   try {
     if (!CRON.test(expression)) throw new Error('It has another number of fields.');
     const cron = new Cron(expression, {

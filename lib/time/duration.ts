@@ -5,7 +5,7 @@ import { describe } from '../checks/describe.js';
 /**
  * A length of time: milliseconds, or a number with a unit, in the syntax of the `ms` package: `'30s'`, `'5m'`, `'1.5h'`,
  * `'2 days'`. Units are `ms`, `s`, `m` (minutes), `h`, `d`, `w` and `y`, and their names. Several may follow one another:
- * `'1h30m'`. `'M'` is refused, since it could mean minutes or months.
+ * `'1h30m'`. `'M'` is refused, since it could mean minutes or months; so is a text without a unit, but `'0'`.
  *
  * @publicApi
  */
@@ -62,7 +62,7 @@ export function describeDuration(milliseconds: number): string {
 function parseText(value: unknown): number | undefined {
   // `ms` throws on an empty string and on more than 100 characters, and answers undefined to what it cannot read.
   if (typeof value !== 'string' || value.length === 0 || value.length > 100) return undefined;
-  if (isAmbiguous(value)) return undefined;
+  if (isAmbiguous(value) || !hasUnit(value)) return undefined;
   const parts = value.match(PART) ?? [];
   if (parts.length < 2 || value.replace(PART, '').trim() !== '') return ms(value as ms.StringValue);
   return parts.reduce((sum, part) => sum + ms(part as ms.StringValue), 0);
@@ -73,8 +73,15 @@ function isAmbiguous(value: string): boolean {
   return /\d\s*M(?![A-Za-z])/.test(value);
 }
 
+/** `ms` takes a number alone for milliseconds, which is not what everybody who writes `'30'` means. Nothing needs no unit. */
+function hasUnit(value: string): boolean {
+  return /[a-z]/i.test(value) || Number(value) === 0;
+}
+
 function adviceOn(value: unknown): string {
   if (typeof value !== 'string') return '';
+  if (/^\s*[\d.]+\s*$/.test(value))
+    return ` ${describe(value)} has no unit: write '${value.trim()}ms' or '${value.trim()}s'.`;
   if (isAmbiguous(value)) return ` 'M' could mean minutes or months: write 'm' for minutes.`;
   return /\d\s*mo(?:n|nth)?s?\b/i.test(value) ? ` Months differ in length: write days, such as '30d'.` : '';
 }

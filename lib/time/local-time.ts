@@ -45,7 +45,8 @@ export function localToEpoch(name: string, time: LocalTime): number {
 /** @throws InvalidArgumentError if this machine knows no such time zone */
 export function assertTimeZone(name: string, timeZone: unknown): asserts timeZone is string {
   try {
-    if (typeof timeZone === 'string' && formatOf(timeZone)) return;
+    // From Node.js 22 on an offset passes for a zone, which a process with Node.js 20 could not read.
+    if (typeof timeZone === 'string' && !/^[+-]/.test(timeZone) && formatOf(timeZone)) return;
   } catch {
     // Falls through.
   }

@@ -1,7 +1,9 @@
-import { type DynamicModule, Module } from '@nestjs/common';
-import { DiscoveryModule } from '@nestjs/core';
+import { type DynamicModule, Inject, Module, type OnModuleInit } from '@nestjs/common';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { asConfiguration, assertOptions } from '../../checks/validate.js';
 import type { DelayQueueModuleOptions } from '../../composition/delay-queue-options.interface.js';
+import { ConfigurationError } from '../../errors/options.errors.js';
+import { isConnectionToken } from '../decorators/delay-queue.tokens.js';
 import type { DelayQueueAsyncOptions } from './delay-queue-async-options.interface.js';
 import { ConfigurableModuleClass } from './delay-queue.module-definition.js';
 
@@ -28,7 +30,14 @@ const ASYNC_OPTIONS: readonly (keyof DelayQueueAsyncOptions)[] = [
  * @publicApi
  */
 @Module({ imports: [DiscoveryModule] })
-export class DelayQueueModule extends ConfigurableModuleClass {
+export class DelayQueueModule extends ConfigurableModuleClass implements OnModuleInit {
+  readonly #discovery: DiscoveryService;
+
+  constructor(@Inject(DiscoveryService) discovery: DiscoveryService) {
+    super();
+    this.#discovery = discovery;
+  }
+
   /** With `isGlobal` (default true) other modules need not import it. Wrong options fail the boot. */
   static override forRoot(options: DelayQueueModuleOptions = {}): DynamicModule {
     return super.forRoot(withoutUndefined(options));
@@ -43,6 +52,15 @@ export class DelayQueueModule extends ConfigurableModuleClass {
   static override forRootAsync(options: DelayQueueAsyncOptions): DynamicModule {
     asConfiguration('DelayQueueModule.forRootAsync()', () => assertOptions('Its options', options, ASYNC_OPTIONS));
     return super.forRootAsync(withoutUndefined(options));
+  }
+
+  /** @throws ConfigurationError if the application imports the class, and nowhere what `forRoot()` makes of it */
+  onModuleInit(): void {
+    if (this.#discovery.getProviders().some(({ token }) => isConnectionToken(token))) return;
+    throw new ConfigurationError(
+      'DelayQueueModule is imported without a connection, so no handler would ever be called: import DelayQueueModule.forRoot() or ' +
+        'forRootAsync(), once, in the root module.',
+    );
   }
 }
 

@@ -11,6 +11,7 @@ import { twinsOf } from '../../package-copies.js';
 import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
 import { tokensOf } from '../decorators/delay-queue.tokens.js';
 import { DelayQueueEvents } from '../../events/delay-queue.events.js';
+import { ConfigurationError } from '../../errors/options.errors.js';
 import { DeadLetterHookExplorer } from '../handlers/dead-letter-hook.explorer.js';
 import { DecoratedMethods } from '../handlers/decorated-methods.js';
 import { DelayedHandlerExplorer } from '../handlers/delayed-handler.explorer.js';
@@ -49,9 +50,9 @@ export function connectionProviders(name: string): Provider[] {
     { provide: tokens.backend, useFactory: () => new SystemBackend() },
     {
       provide: tokens.connection,
-      useFactory: async (given: DelayQueueModuleOptions | undefined, backend: Backend) => {
+      useFactory: async (given: DelayQueueModuleOptions | null | undefined, backend: Backend) => {
         asConfiguration('DelayQueueModule', () => assertName('connection', name));
-        const options = backend.resolve(given ?? {}, VERSION);
+        const options = backend.resolve(assertGiven(given), VERSION);
         return DelayQueueConnection.create({ name, options, backend, log: new Logger(LOG_CONTEXT) });
       },
       inject: [MODULE_OPTIONS, tokens.backend],
@@ -85,6 +86,14 @@ export function connectionProviders(name: string): Provider[] {
       ],
     },
   ];
+}
+
+/** A factory that forgot to return would otherwise mean a Redis on this host. */
+function assertGiven(options: DelayQueueModuleOptions | null | undefined): DelayQueueModuleOptions {
+  if (options) return options;
+  throw new ConfigurationError(
+    `What makes the options of DelayQueueModule.forRootAsync() has returned ${options}. Return the options, or {} for all defaults.`,
+  );
 }
 
 /** The tokens that applications inject. */

@@ -7,6 +7,7 @@ import {
   DELAY_QUEUE_REDIS,
   DelayQueueAdmin,
   DelayQueueEvents,
+  DelayQueueModule,
   type DelayQueueModuleOptions,
   DelayQueueProducer,
   DelayedHandler,
@@ -19,6 +20,27 @@ import { START, boot, bootBuilt, start, useKitBed } from '../../support/kit/kit-
 import { Jobs } from '../../support/kit/jobs.js';
 
 useKitBed();
+
+it.each([undefined, null])('a factory that returns %s instead of options fails the boot', async (nothing) => {
+  const queue = DelayQueueModule.forRootAsync({ useFactory: () => nothing as never });
+  await expect(boot({ imports: [queue] })).rejects.toThrow(
+    `What makes the options of DelayQueueModule.forRootAsync() has returned ${nothing}.`,
+  );
+});
+
+describe('DelayQueueModule without forRoot()', () => {
+  it('fails the boot', async () => {
+    const making = Test.createTestingModule({ imports: [DelayQueueModule] }).compile();
+    await expect(making.then(async (module) => module.init())).rejects.toThrow(ConfigurationError);
+  });
+
+  it('is nothing more in a module beside the one that has the connection', async () => {
+    @Module({ imports: [DelayQueueModule] })
+    class FeatureModule {}
+    const { module } = await boot({ imports: [DelayQueueTestingModule.forRoot(), FeatureModule] });
+    expect(module.get(DelayQueueProducer)).toBeDefined();
+  });
+});
 
 describe('DelayQueueTestingModule', () => {
   it('provides what DelayQueueModule provides, to every module', async () => {

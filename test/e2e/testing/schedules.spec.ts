@@ -107,6 +107,7 @@ describe('DelayQueueSchedules', () => {
     expect(minutes(await schedules.next('tick', 3))).toEqual([10, 20, 30]);
 
     await harness.advance('25m');
+    expect(minutes(await schedules.next('tick', 2))).toEqual([30, 40]);
     expect(await schedules.pause('tick')).toBe(true);
     await harness.advance('30m');
     expect(await schedules.get('tick')).toMatchObject({ paused: true, next: undefined, missed: 0 });

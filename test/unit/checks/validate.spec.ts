@@ -19,6 +19,17 @@ describe('assertOptions', () => {
     );
   });
 
+  it.each([
+    [{ retries: 1 }, ['id', 'attempts'], "There is no option 'retries' in the options. Here it is 'attempts'."],
+    [{ jobId: 1 }, ['id', 'attempts'], "Here it is 'id'."],
+    [{ duration: 1 }, ['max', 'per'], "Here it is 'per'."],
+    [{ duration: 1 }, ['max'], "'duration' in the options. Known options"],
+    [{ priority: 1 }, ['id'], 'Messages have no priority: give a handler several topics'],
+    [{ attemps: 1 }, ['attempts'], "Did you mean 'attempts'?"],
+  ])('knows what other queues call it: %j', (given, known, says) => {
+    expect(() => assertOptions('The options', given, known)).toThrow(says);
+  });
+
   it("refuses names that every object has, such as 'constructor' and '__proto__' if they are given", () => {
     expect(() => assertOptions('The options', { constructor: 1 }, allowed)).toThrow("no option 'constructor'");
     expect(() => assertOptions('The options', JSON.parse('{"__proto__":1}'), allowed)).toThrow("no option '__proto__'");

@@ -95,7 +95,7 @@ describe('resolveStoredBackoff', () => {
   for (const [wrong, text] of [
     [undefined, 'backoff must be an object'],
     [null, 'backoff must be an object'],
-    ['fixed', 'backoff must be an object'],
+    ['fixed', "backoff must be an object, such as { type: 'exponential', delay: '1s' }. Given: 'fixed'."],
     [5000, 'backoff must be an object'],
     [[], 'backoff must be an object'],
     [{}, 'backoff.type must be one of'],

@@ -246,6 +246,12 @@ describe('a cron expression', () => {
     expect(() => cron(expression)).toThrow(reason);
   });
 
+  it('is refused because of its time zone if that is what this machine does not know', () => {
+    expect(() => new Recurrence({ ...UNBOUNDED, cron: '0 6 * * *', timeZone: 'Europe/Nowhere' })).toThrow(
+      "timeZone must be a time zone of the IANA database, such as 'Europe/Berlin' or 'UTC'. Given: 'Europe/Nowhere'.",
+    );
+  });
+
   it('is refused if it never occurs', () => {
     expect(() => cron('0 0 30 2 *')).toThrow("cron has no time at which it occurs. Given: '0 0 30 2 *'.");
   });

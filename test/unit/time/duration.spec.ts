@@ -9,7 +9,6 @@ describe('parseDuration', () => {
     [1, 1],
     [1500, 1500],
     ['0', 0],
-    ['100', 100],
     ['1ms', 1],
     ['30s', 30_000],
     ['30m', 1_800_000],
@@ -91,6 +90,14 @@ describe('parseDuration', () => {
       expect(() => parseDuration('delay', wrong)).toThrow(
         "delay must be a duration: milliseconds as a number, or a number with a unit, such as '30m' or '1h30m'. " +
           'Units: ms, s, m (minutes), h, d, w, y.',
+      );
+    }
+  });
+
+  it('refuses a text without a unit, and says what to write', () => {
+    for (const wrong of ['30', ' 1.5 ']) {
+      expect(() => parseDuration('delay', wrong)).toThrow(
+        `'${wrong}' has no unit: write '${wrong.trim()}ms' or '${wrong.trim()}s'. Given: '${wrong}'.`,
       );
     }
   });

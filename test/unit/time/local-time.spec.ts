@@ -82,7 +82,7 @@ describe('localToEpoch', () => {
     );
   });
 
-  it.each(['Europe/Nowhere', '', 'CEST+1', 42, undefined])('refuses time zone %j', (timeZone) => {
+  it.each(['Europe/Nowhere', '', 'CEST+1', '+05:30', '-03', 42, undefined])('refuses time zone %j', (timeZone) => {
     expect(() => localToEpoch('deliverAt', { local: '2026-12-24T18:00', timeZone: timeZone as string })).toThrow(
       /^deliverAt\.timeZone must be a time zone of the IANA database, such as 'Europe\/Berlin' or 'UTC'\. Given: /,
     );
