@@ -1,13 +1,18 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MemoryProgram } from '../support/docs/compiler.js';
-import { isFault, isWholeProgram, toModule } from '../support/docs/excerpts.js';
+import { fileNameOf, isFault, isWholeProgram, toModule } from '../support/docs/excerpts.js';
 import { codeBlocks, DOCUMENTS, readDocument } from '../support/docs/markdown.js';
 
-const blocks = DOCUMENTS.flatMap((path) =>
-  codeBlocks(readDocument(path))
-    .filter(({ language }) => language === 'ts')
-    .map((block) => ({ ...block, path, file: `${path.replaceAll('/', '-')}-${block.line}.ts` })),
-);
+const blocks = DOCUMENTS.flatMap((path) => {
+  const folder = path.replaceAll('/', '-');
+  const found = codeBlocks(readDocument(path)).filter(({ language }) => language === 'ts');
+  // Programs that import each other lie beside each other.
+  return found.map((block) => {
+    const name = fileNameOf(block);
+    const isAlone = found.filter((other) => fileNameOf(other) === name).length > 1;
+    return { ...block, path, file: name && !isAlone ? `${folder}/${name}` : `${folder}-${block.line}.ts` };
+  });
+});
 const programs = blocks.filter(isWholeProgram);
 const excerpts = blocks.filter((block) => !isWholeProgram(block));
 
@@ -37,6 +42,10 @@ describe('the code of the documents', () => {
     expect(programs.map(({ heading }) => heading)).toEqual([
       'Quick start',
       'Administration',
+      'The service',
+      'The handler',
+      'The module',
+      'The test',
       'Before',
       'After',
       'Before you start',

@@ -6,6 +6,7 @@ import { debounce } from './drivers/debounce.js';
 import { deadLetters } from './drivers/dead-letters.js';
 import { deployment } from './drivers/deployment.js';
 import { finished } from './drivers/finished.js';
+import { firstSteps } from './drivers/first-steps.js';
 import { forward } from './drivers/forward.js';
 import { fromBullmq } from './drivers/from-bullmq.js';
 import { fromNestjsSchedule } from './drivers/from-nestjs-schedule.js';
@@ -37,6 +38,7 @@ driveDocuments('docs/guides', {
   'debounce.md': debounce,
   'deployment.md': deployment,
   'finished.md': finished,
+  'first-steps.md': firstSteps,
   'forward.md': forward,
   'from-bullmq.md': fromBullmq,
   'from-nestjs-schedule.md': fromNestjsSchedule,

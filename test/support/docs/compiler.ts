@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import ts from 'typescript';
 
 const OPTIONS = readOptions();
@@ -14,8 +14,11 @@ export class MemoryProgram {
     const options = { ...OPTIONS, noEmit: false, outDir: resolve('dist') };
     const texts = new Map(Array.from(files, ([name, text]) => [this.#path(name), text]));
     const host = ts.createCompilerHost(options);
+    const folders = new Set(Array.from(texts.keys(), (path) => dirname(path)));
+    const directoryExists = host.directoryExists?.bind(host);
     const fileExists = host.fileExists.bind(host);
     const readFile = host.readFile.bind(host);
+    host.directoryExists = (path) => folders.has(path) || (directoryExists?.(path) ?? false);
     host.fileExists = (path) => texts.has(path) || fileExists(path);
     host.readFile = (path) => texts.get(path) ?? readFile(path);
     this.#program = ts.createProgram([...texts.keys()], options, host);

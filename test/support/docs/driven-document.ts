@@ -75,7 +75,7 @@ export class DrivenDocument {
       });
       await tests(async (context = {}) => {
         isRun = true;
-        return runBlock(block, context);
+        return runBlock(block, context, [...this.#blocks.values()]);
       });
     });
   }

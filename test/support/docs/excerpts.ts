@@ -10,8 +10,19 @@ import { declaredIn, exportsOf } from './source.js';
  * program. All others are excerpts: they take for granted what they name of the library, of Nest and of ioredis, and what is
  * in `excerpt-context.ts`.
  */
-export function isWholeProgram({ code }: CodeBlock): boolean {
-  return /^\/\/ [\w.-]+\.ts\n/.test(code);
+export function isWholeProgram(block: CodeBlock): boolean {
+  return fileNameOf(block) !== undefined;
+}
+
+/** The name of the file that a whole program is. Programs of a document may import each other by these. */
+export function fileNameOf({ code }: CodeBlock): string | undefined {
+  return /^\/\/ ([\w.-]+\.ts)\n/.exec(code)?.[1];
+}
+
+/** The whole program of a document that another one imports. */
+export function importedProgram<B extends CodeBlock>(blocks: Iterable<B>, specifier: string): B | undefined {
+  const file = specifier.replace(/^\.\//, '').replace(/\.js$/, '.ts');
+  return [...blocks].find((block) => fileNameOf(block) === file);
 }
 
 /** The module of what the documents have introduced, or leave to their reader: `producer`, `AppModule`. */
