@@ -8,7 +8,7 @@ import { FAILURE_REASONS, type FailureReason } from '../messages/failure.js';
 import { fromStoredId } from '../messages/stored-id.js';
 import { optionalTime } from '../time/date.js';
 import { fingerprintOf } from './fingerprint.js';
-import { assertSaysWhich } from './message-filter.js';
+import { assertSaysWhich, assertText, failureHas } from './message-filter.js';
 
 /**
  * Which dead letters are meant: those that fit all that is given, at least one property. `{ all: true }` means every dead letter of the
@@ -27,12 +27,16 @@ export interface DeadLetterFilter {
   readonly key?: string;
   /** The group that they are in, see `DelayQueueAdmin.deadLetterGroups()`. */
   readonly fingerprint?: string;
+  /** Text in the name, code or message of the error that they died of: 1 to 1,000 characters; case is ignored. */
+  readonly text?: string;
   /** Every dead letter of the topic; stands alone. */
   readonly all?: true;
 }
 
 /** A filter that was checked. Times are epoch milliseconds. */
-export type CheckedFilter = Omit<DeadLetterFilter, 'all' | 'since' | 'until'> & {
+export type CheckedFilter = Omit<DeadLetterFilter, 'all' | 'since' | 'until' | 'text'> & {
+  /** In lower case. */
+  readonly text?: string | undefined;
   readonly since?: number | undefined;
   readonly until?: number | undefined;
 };
@@ -42,7 +46,15 @@ export type DeadLetterSelection = MessageRef | DeadLetterFilter;
 
 export type CheckedSelection = { readonly ref: MessageRef } | { readonly filter: CheckedFilter };
 
-const PROPERTIES: readonly (keyof DeadLetterFilter)[] = ['reason', 'since', 'until', 'key', 'fingerprint', 'all'];
+const PROPERTIES: readonly (keyof DeadLetterFilter)[] = [
+  'reason',
+  'since',
+  'until',
+  'key',
+  'fingerprint',
+  'text',
+  'all',
+];
 
 /** @throws InvalidArgumentError also if nothing is given: that does not mean every dead letter */
 export function checkedSelection(selection: DeadLetterSelection): CheckedSelection {
@@ -59,14 +71,18 @@ export function checkedSelection(selection: DeadLetterSelection): CheckedSelecti
 }
 
 /** Whether the filter asks for something that only the failure of a dead letter tells. */
-export function needsFailures({ reason, fingerprint }: CheckedFilter): boolean {
-  return reason !== undefined || fingerprint !== undefined;
+export function needsFailures({ reason, fingerprint, text }: CheckedFilter): boolean {
+  return reason !== undefined || fingerprint !== undefined || text !== undefined;
 }
 
 /** Whether the filter means a dead letter whose time of death fits. */
-export function isMeant({ storedId, failure }: ListedDeadLetter, { reason, key, fingerprint }: CheckedFilter): boolean {
+export function isMeant(
+  { storedId, failure }: ListedDeadLetter,
+  { reason, key, fingerprint, text }: CheckedFilter,
+): boolean {
   if (key !== undefined && fromStoredId(storedId).key !== key) return false;
   if (reason !== undefined && failure?.reason !== reason) return false;
+  if (text !== undefined && !failureHas(failure, text)) return false;
   return fingerprint === undefined || (failure !== undefined && fingerprintOf(failure) === fingerprint);
 }
 
@@ -75,9 +91,10 @@ function checkedFilter(filter: DeadLetterFilter): CheckedFilter {
   assertOptions('The filter of dead letters', filter, PROPERTIES);
   const { all, ...rest } = filter;
   assertSaysWhich('dead letters', all, rest);
-  const { reason, since, until, key, fingerprint } = rest;
+  const { reason, since, until, key, fingerprint, text } = rest;
   if (reason !== undefined) assertOneOf('reason', reason, FAILURE_REASONS);
   if (key !== undefined) assertId('key', key);
+  if (text !== undefined) assertText('text', text);
   if (fingerprint !== undefined && !/^[0-9a-f]{16}$/.test(fingerprint)) {
     throw new InvalidArgumentError(
       `fingerprint must be that of a group of deadLetterGroups(), 16 hexadecimal digits. Given: ${describe(fingerprint)}.`,
@@ -87,5 +104,5 @@ function checkedFilter(filter: DeadLetterFilter): CheckedFilter {
   if (times.since !== undefined && times.until !== undefined && times.since >= times.until) {
     throw new InvalidArgumentError(`since must be before until. Given: ${describe(since)} and ${describe(until)}.`);
   }
-  return { ...rest, ...times };
+  return { ...rest, text: text?.toLowerCase(), ...times };
 }

@@ -16,7 +16,7 @@ export interface DeadLetterGroup {
   /** Name of the error's class. */
   readonly name: string;
   readonly code: string | undefined;
-  /** The error's message, with `<n>`, `<uuid>`, `<hex>` and `<text>` for numbers, ids and quoted text. */
+  /** The error's message, with `<n>`, `<uuid>`, `<hex>`, `<id>`, `<email>` and `<text>` for numbers, ids, addresses and quoted text. */
   readonly pattern: string;
   readonly count: number;
   /** When the first of those died that are still there. */

@@ -43,11 +43,12 @@ import { type EditResult, editPayload } from './edit-payload.js';
 import { type Explanation, explain } from './explain.js';
 import { type Fleet, type FleetOptions, type WorkMinute, lookAtFleet } from './fleet.js';
 import { historyOf } from './history.js';
-import { type MessageDetails, toDetails } from './message-details.js';
+import { type ListedMessage, type MessageDetails, type View, toDetails } from './message-details.js';
 import type { MessageFilter } from './message-filter.js';
 import { type PeekOptions, type PeekPage, type PeekState, peek } from './peek.js';
 import { type SearchOptions, type SearchPage, search } from './search.js';
 import { type CountedTopic, type TopicStats, countTopic, countTopics } from './topic-stats.js';
+import type { ViewedMessages } from './viewed-messages.js';
 import { WaitingMessages } from './waiting-messages.js';
 
 /**
@@ -166,7 +167,7 @@ export class DelayQueueAdmin {
    * @throws BrokerUnavailableError
    */
   async peek(topic: TopicRef, state: PeekState, options: PeekOptions = {}): Promise<PeekPage> {
-    return peek(this.#dependencies, checkedTopicName(topic), state, options);
+    return this.viewed((message) => message).peek(topic, state, options);
   }
 
   /**
@@ -189,7 +190,21 @@ export class DelayQueueAdmin {
    * @throws BrokerUnavailableError
    */
   async search(topic: TopicRef, filter: MessageFilter, options: SearchOptions = {}): Promise<SearchPage> {
-    return search(this.#dependencies, checkedTopicName(topic), filter, options);
+    return this.viewed((message) => message).search(topic, filter, options);
+  }
+
+  /**
+   * `peek()` and `search()` for those who may not see all of a message: what they find, and where a page ends, tells of nothing else.
+   *
+   * @internal
+   */
+  viewed<T extends ListedMessage>(view: View<T>): ViewedMessages<T> {
+    const dependencies = this.#dependencies;
+    return {
+      peek: async (topic, state, options = {}) => peek(dependencies, checkedTopicName(topic), state, { options, view }),
+      search: async (topic, filter, options = {}) =>
+        search(dependencies, checkedTopicName(topic), filter, { options, view }),
+    };
   }
 
   /**

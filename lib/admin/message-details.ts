@@ -62,6 +62,12 @@ export interface MessageDetails {
   readonly raw: string;
 }
 
+/** A message as somebody gets to see it in a list, who may not get to see all of it. */
+export type ListedMessage = Omit<MessageDetails, 'raw'> & Partial<Pick<MessageDetails, 'raw'>>;
+
+/** Makes of a message what is listed of it. What is found, and where a page ends, depends on nothing else. */
+export type View<T extends ListedMessage> = (message: MessageDetails) => T;
+
 export function toDetails(
   { topic, index }: Partition,
   stored: StoredMessage,

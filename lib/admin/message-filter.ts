@@ -2,13 +2,14 @@ import type { PeekedState, StoredMessage } from '../broker/broker.interface.js';
 import { describe } from '../checks/describe.js';
 import { assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
+import type { Failure } from '../messages/failure.js';
 import { assertId } from '../messages/assert-id.js';
 import { readablePart } from '../messages/readable-part.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import { fromStoredId } from '../messages/stored-id.js';
 import { assertTag } from '../messages/tags.js';
 import { optionalTime } from '../time/date.js';
-import type { MessageDetails } from './message-details.js';
+import type { ListedMessage } from './message-details.js';
 
 /**
  * Selects messages: a message matches if it matches all given properties. Give at least one; `{ all: true }` matches every message. A
@@ -112,23 +113,36 @@ export function fits(
   stored: StoredMessage,
   filter: CheckedMessageFilter,
 ): boolean {
-  const { key, text, field } = filter;
-  const name = fromStoredId(stored.storedId);
-  if ((key !== undefined && name.key !== key) || !isDueWithin(stored, filter)) return false;
-  if (text === undefined && field === undefined) return true;
+  if (!fitsOutside(stored, filter)) return false;
+  if (filter.text === undefined && filter.field === undefined) return true;
   const { payload } = readablePart(topic, serializer, stored.envelope);
-  return fitsContent({ id: name.id, failure: stored.failure, payload, raw: stored.envelope }, { text, field });
+  const { id } = fromStoredId(stored.storedId);
+  return fitsContent({ id, failure: stored.failure, payload, raw: stored.envelope }, filter);
+}
+
+/** Whether the filter means a message as far as nothing of its content has to be known for that. */
+export function fitsOutside(stored: StoredMessage, filter: CheckedMessageFilter): boolean {
+  return (filter.key === undefined || fromStoredId(stored.storedId).key === filter.key) && isDueWithin(stored, filter);
 }
 
 /** Whether what a message contains is what the filter asks for. */
 export function fitsContent(
-  { id, failure, payload, raw }: Pick<MessageDetails, 'id' | 'failure' | 'payload' | 'raw'>,
+  { id, failure, payload, raw }: Pick<ListedMessage, 'id' | 'failure' | 'payload' | 'raw'>,
   { text, field }: Pick<CheckedMessageFilter, 'text' | 'field'>,
 ): boolean {
   if (field !== undefined && valueAt(payload, field.path) !== field.value) return false;
   if (text === undefined) return true;
-  const texts = [id, failure?.name, failure?.code, failure?.message, textOf(payload) ?? raw];
-  return texts.some((one) => one?.toLowerCase().includes(text));
+  return failureHas(failure, text) || [id, textOf(payload) ?? raw].some((one) => one?.toLowerCase().includes(text));
+}
+
+/** @param text in lower case */
+export function failureHas(failure: Failure | undefined, text: string): boolean {
+  return [failure?.name, failure?.code, failure?.message].some((one) => one?.toLowerCase().includes(text));
+}
+
+/** How much of a page a message takes, in characters. */
+export function lengthOf({ raw, payload }: ListedMessage): number {
+  return (raw ?? textOf(payload) ?? '').length;
 }
 
 function isDueWithin(
@@ -175,7 +189,8 @@ function checkedField(field: NonNullable<MessageFilter['field']>): CheckedMessag
   return { path: path.split('.'), value: String(value) };
 }
 
-function assertText(name: string, value: unknown): asserts value is string {
+/** @throws InvalidArgumentError */
+export function assertText(name: string, value: unknown): asserts value is string {
   if (typeof value === 'string' && value.length > 0 && value.length <= MAX_TEXT_LENGTH) return;
   throw new InvalidArgumentError(
     `${name} must be a string of 1 to ${MAX_TEXT_LENGTH} characters. Given: ${describe(value)}.`,

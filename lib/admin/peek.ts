@@ -2,8 +2,8 @@ import { MAX_BATCH } from '../broker/broker.interface.js';
 import { type Rules, applyRules, asGiven, integer, orElse } from '../checks/rules.js';
 import { assertOneOf } from '../checks/validate.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
-import { type MessageDetails, toDetails } from './message-details.js';
-import { assertListedTag } from './message-filter.js';
+import { type ListedMessage, type MessageDetails, type View, toDetails } from './message-details.js';
+import { assertListedTag, lengthOf } from './message-filter.js';
 import { MAX_PAGE_LENGTH, MergedList } from './merged-list.js';
 import { decodeCursor, encodeCursor } from './peek-cursor.js';
 
@@ -44,6 +44,9 @@ export interface PeekPage {
   readonly cursor: string | undefined;
 }
 
+/** A page of what is listed of messages. */
+export type Peeked<T> = Omit<PeekPage, 'messages'> & { readonly messages: readonly T[] };
+
 export const PEEK_STATES = [
   'scheduled',
   'due',
@@ -62,12 +65,12 @@ const PEEK_RULES = {
  *
  * @throws InvalidArgumentError, BrokerUnavailableError
  */
-export async function peek(
+export async function peek<T extends ListedMessage>(
   dependencies: AdminDependencies,
   topic: string,
   state: PeekState,
-  options: PeekOptions,
-): Promise<PeekPage> {
+  { options, view }: { readonly options: PeekOptions; readonly view: View<T> },
+): Promise<Peeked<T>> {
   assertOneOf('state', state, PEEK_STATES);
   const { limit, cursor, tag } = applyRules(PEEK_RULES, 'The options of peek', options, '');
   if (tag !== undefined) assertListedTag(tag, [state]);
@@ -76,13 +79,14 @@ export async function peek(
   if (!config) return { messages: [], cursor: undefined };
   const list = new MergedList(dependencies, { topic, config, state, tag, wanted: limit, start });
   const serializer = dependencies.serializerOf(topic);
-  const messages: MessageDetails[] = [];
+  const messages: T[] = [];
   let length = 0;
   while (messages.length < limit && length < MAX_PAGE_LENGTH && (await list.fill())) {
     const next = list.take();
     if (!next) break;
-    messages.push(toDetails(next.partition, next.stored, serializer));
-    length += next.stored.envelope.length;
+    const message = view(toDetails(next.partition, next.stored, serializer));
+    messages.push(message);
+    length += lengthOf(message);
   }
   return { messages, cursor: list.ended ? undefined : encodeCursor({ topic, state, tag }, list.positions) };
 }

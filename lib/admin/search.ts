@@ -4,8 +4,15 @@ import { type Rules, abortSignal, applyRules, asGiven, integer, orElse } from '.
 import { assertOneOf } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
-import { type MessageDetails, toDetails } from './message-details.js';
-import { type CheckedMessageFilter, type MessageFilter, checkedMessageFilter, fits } from './message-filter.js';
+import { type ListedMessage, type MessageDetails, type View, toDetails } from './message-details.js';
+import {
+  type CheckedMessageFilter,
+  type MessageFilter,
+  checkedMessageFilter,
+  fitsContent,
+  fitsOutside,
+  lengthOf,
+} from './message-filter.js';
 import { MAX_PAGE_LENGTH, MergedList } from './merged-list.js';
 import { type ListedPart, type Positions, decodeCursor, encodeCursor } from './peek-cursor.js';
 
@@ -45,6 +52,9 @@ export interface SearchPage {
   readonly cursor: string | undefined;
 }
 
+/** A page of what is listed of messages. */
+export type Found<T> = Omit<SearchPage, 'messages'> & { readonly messages: readonly T[] };
+
 type State = MessageDetails['state'];
 
 const STATES: readonly State[] = ['scheduled', 'in-flight', 'dead', 'finished'];
@@ -58,18 +68,18 @@ const MOST_READ = 100_000;
  *
  * @throws InvalidArgumentError, BrokerUnavailableError
  */
-export async function search(
+export async function search<T extends ListedMessage>(
   dependencies: AdminDependencies,
   topic: string,
   given: MessageFilter,
-  options: SearchOptions,
-): Promise<SearchPage> {
+  { options, view }: { readonly options: SearchOptions; readonly view: View<T> },
+): Promise<Found<T>> {
   const { filter, states, limit, maxRead, signal, start } = checkedSearch(topic, given, options);
   const config = await served(dependencies, () => dependencies.broker.configOf(topic));
   if (!config) return { messages: [], read: 0, cursor: undefined };
   const serializer = dependencies.serializerOf(topic);
   const { tag, key, from, to = Infinity } = filter;
-  const messages: MessageDetails[] = [];
+  const messages: T[] = [];
   let [read, length, positions] = [0, 0, start.positions];
   for (const state of states.slice(start.index)) {
     const list = new MergedList(dependencies, {
@@ -95,9 +105,11 @@ export async function search(
       read++;
       const { partition, stored } = next;
       isOver = state === 'scheduled' && tag === undefined && stored.at >= to;
-      if (isOver || !fits(topic, serializer, stored, filter)) continue;
-      messages.push(toDetails(partition, stored, serializer));
-      length += stored.envelope.length;
+      if (isOver || !fitsOutside(stored, filter)) continue;
+      const message = view(toDetails(partition, stored, serializer));
+      if (!fitsContent(message, filter)) continue;
+      messages.push(message);
+      length += lengthOf(message);
     }
     positions = new Map();
   }

@@ -17,6 +17,7 @@ export function deadLetterCommand(program: Program, name: 'requeue' | 'remove') 
     .option('--key <key>', 'those with this key; beside --id: the one of several with that id')
     .option('--all', 'every dead letter of the topic')
     .option('--fingerprint <fingerprint>', "those of a group of 'dead --group'")
+    .option('--text <text>', 'those with this text in the name, code or message of their error')
     .addOption(new Option('--reason <reason>', 'those that died for this reason').choices(FAILURE_REASONS))
     .option('--since <time>', 'those that died at this time or later', toTime)
     .option('--until <time>', 'those that died before this time', toTime)
@@ -30,6 +31,7 @@ interface GivenSelection {
   readonly key?: string | undefined;
   readonly all?: true | undefined;
   readonly fingerprint?: string | undefined;
+  readonly text?: string | undefined;
   readonly reason?: string | undefined;
   readonly since?: number | undefined;
   readonly until?: number | undefined;
@@ -50,7 +52,7 @@ export function selectionOf({ id, all, ...given }: GivenSelection): MessageRef |
   if (all && filters > 0) throw usageError('--all means every dead letter: leave it out, or the filters.');
   if (!all && filters === 0) {
     throw usageError(
-      'Say which dead letters: --id, --all, or a filter (--fingerprint, --reason, --key, --since, --until).',
+      'Say which dead letters: --id, --all, or a filter (--fingerprint, --text, --reason, --key, --since, --until).',
     );
   }
   return definedOf({ key, ...filter, all, reason: filter.reason as FailureReason | undefined });

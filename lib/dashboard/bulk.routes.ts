@@ -41,11 +41,11 @@ interface Target<F> {
   readonly filter: F;
 }
 
-/** Work on the messages that a filter means, at a rate. */
-function filtered<F>(workOn: (target: Target<F>, body: Given) => Work) {
+/** Work on the messages that a filter means, at a rate. The text that dead letters are chosen by is that of their errors, which are shown. */
+function filtered<F>(workOn: (target: Target<F>, body: Given) => Work, assertMay = assertMayActBy) {
   return (context: RouteContext, body: Given): Work => {
     const [topic, filter, rate] = [body.text('topic'), givenFilter(body), body.optionalNumber('rate')];
-    assertMayActBy(context, filter);
+    assertMay(context, filter);
     const work = workOn({ admin: context.queues.admin, topic, filter: filter as F }, body);
     return (options) => work({ ...options, rate });
   };
@@ -94,6 +94,7 @@ export const BULK_ROUTES: Readonly<Record<string, ActingRoute>> = {
       ({ admin, topic, filter }) =>
         (options) =>
           admin.requeue(topic, filter, options),
+      () => {},
     ),
   ),
   'api/dead/remove': bulk(
@@ -102,6 +103,7 @@ export const BULK_ROUTES: Readonly<Record<string, ActingRoute>> = {
       ({ admin, topic, filter }) =>
         (options) =>
           admin.remove(topic, filter, options),
+      () => {},
     ),
   ),
   'api/drain': bulk('drain', cleared('drain')),

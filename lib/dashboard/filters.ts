@@ -1,8 +1,6 @@
-import type { MessageDetails } from '../admin/message-details.js';
-import { type MessageFilter, checkedMessageFilter, fitsContent } from '../admin/message-filter.js';
+import type { MessageFilter } from '../admin/message-filter.js';
 import { isPlainObject } from '../checks/kinds.js';
 import { Refusal } from '../http/refusal.js';
-import { type ShownMessage, shownMessage } from './redaction.js';
 import type { Given, RouteContext } from './route.js';
 
 /**
@@ -45,19 +43,7 @@ export function assertMayActBy({ viewer, redact }: Pick<RouteContext, 'viewer' |
   );
 }
 
-/** What the filter has found, as far as it is also in what the viewer gets of the payloads: else these could be told by trial. */
-export function shownMatches(
-  messages: readonly MessageDetails[],
-  filter: MessageFilter,
-  { redact }: Pick<RouteContext, 'redact'>,
-): ShownMessage[] {
-  const shown = messages.map((message) => shownMessage(message, redact));
-  if (!looksIntoPayloads(filter)) return shown;
-  const checked = checkedMessageFilter(filter, []);
-  return shown.filter((message) => !message.redacted || fitsContent({ ...message, raw: '' }, checked));
-}
-
-export function looksIntoPayloads(filter: object): boolean {
+function looksIntoPayloads(filter: object): boolean {
   const { text, field } = filter as MessageFilter;
   return text !== undefined || field !== undefined;
 }

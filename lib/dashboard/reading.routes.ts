@@ -1,12 +1,12 @@
 import type { DoctorReport } from '../admin/doctor.js';
 import type { MessageDetails } from '../admin/message-details.js';
 import type { PeekState } from '../admin/peek.js';
-import { MAX_BATCH } from '../broker/broker.interface.js';
+import type { ViewedMessages } from '../admin/viewed-messages.js';
 import { toDate } from '../time/date.js';
 import { VERSION } from '../version.js';
-import { assertMayFilterBy, looksIntoPayloads, queriedFilter, shownMatches } from './filters.js';
+import { assertMayFilterBy, queriedFilter } from './filters.js';
 import { lookOver } from './overview.js';
-import { shownMessage, shownSchedule } from './redaction.js';
+import { type ShownMessage, shownMessage, shownSchedule } from './redaction.js';
 import { type ReadingRoute, type RouteContext, scheduleOf } from './route.js';
 import { listSchedules } from './schedule-list.js';
 import { visibleAgenda, visibleEntries, visibleFleet, visibleOverview } from './visible.js';
@@ -86,31 +86,26 @@ export const READING_ROUTES: Readonly<Record<string, ReadingRoute>> = {
     return visibleAgenda(agenda, viewer);
   },
 
-  'api/messages': async ({ queues: { admin }, looks, redact }, query) => {
+  'api/messages': async (context, query) => {
     const [topic, state] = [query.text('topic'), query.text('state') as PeekState];
     const options = {
       limit: query.optionalNumber('limit') ?? 50,
       cursor: query.optionalText('cursor'),
       tag: query.optionalText('tag'),
     };
-    const name = `messages ${JSON.stringify([topic, state, options])}`;
-    const { messages, cursor } = await looks.take(name, () => admin.peek(topic, state, options), briefly);
-    return { messages: messages.map((message) => shownMessage(message, redact)), cursor };
+    const name = `messages ${JSON.stringify([topic, state, options, seesPayloads(context)])}`;
+    return context.looks.take(name, () => viewed(context).peek(topic, state, options), briefly);
   },
 
   'api/search': async (context, query) => {
-    const { queues, looks, redact } = context;
     const [topic, filter, state] = [query.text('topic'), queriedFilter(query), query.optionalText('state')];
     assertMayFilterBy(context, filter);
     const options = {
       cursor: query.optionalText('cursor'),
       ...(state !== undefined && { states: [state as MessageDetails['state']] }),
-      // So a step ends at the same place whatever it has found, of which not all may be shown.
-      ...(redact && looksIntoPayloads(filter) && { limit: MAX_BATCH, maxRead: MAX_BATCH }),
     };
-    const name = `search ${JSON.stringify([topic, filter, options])}`;
-    const page = await looks.take(name, () => queues.admin.search(topic, filter, options), cheap);
-    return { ...page, messages: shownMatches(page.messages, filter, context) };
+    const name = `search ${JSON.stringify([topic, filter, options, seesPayloads(context)])}`;
+    return context.looks.take(name, () => viewed(context).search(topic, filter, options), cheap);
   },
 
   'api/message': async ({ queues: { admin }, redact }, query) => {
@@ -154,6 +149,16 @@ export const READING_ROUTES: Readonly<Record<string, ReadingRoute>> = {
 
   'api/operations': async ({ operations, viewer }) => ({ operations: operations.list(viewer) }),
 };
+
+/** The messages as the viewer gets to see them. */
+function viewed({ queues: { admin }, redact }: RouteContext): ViewedMessages<ShownMessage> {
+  return admin.viewed((message) => shownMessage(message, redact));
+}
+
+/** What two viewers have to have in common to share a look at messages. */
+function seesPayloads({ viewer }: RouteContext): boolean {
+  return viewer.rights.payloads;
+}
 
 async function examined({ queues: { admin }, looks }: RouteContext): Promise<DoctorReport> {
   return looks.take('doctor', () => admin.doctor(), cheap);

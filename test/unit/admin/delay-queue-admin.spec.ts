@@ -107,6 +107,24 @@ describe('requeue and remove of dead letters', () => {
     expect(written).toEqual([]);
     expect(await admin.stats('orders')).toMatchObject({ dead: 1 });
   });
+
+  it.each([
+    ['NO STOCK', 1],
+    ['e_stock', 1],
+    ['OutOfStock', 1],
+    // Not their ids.
+    ['a1', 0],
+  ])('mean those with a text in their error: %s', async (text, matched) => {
+    const { admin, broker, publish } = await open();
+    const failures = {
+      a1: { reason: 'failed', name: 'OutOfStock', message: 'No stock for 42', code: 'E_STOCK' },
+      a2: { reason: 'failed', name: 'Boom', message: 'Gone' },
+    } as const;
+    for (const [id, failure] of Object.entries(failures)) {
+      await broker.setAside(await publish(id), { storedId: id, token: NO_TOKEN }, failure);
+    }
+    expect(await admin.requeue('orders', { text }, { dryRun: true })).toMatchObject({ matched });
+  });
 });
 
 describe('requeue of one dead letter by its name', () => {

@@ -23,6 +23,14 @@ describe('patternOf', () => {
     ['the facade was defaced', 'the facade was defaced'],
     ['first line\n   second line', 'first line second line'],
     ['order-17a is locked', 'order-<n>a is locked'],
+    ['No stock for order 01JDQZ3V9XKQ4M2T8B7N6C5WRP', 'No stock for order <id>'],
+    ['Provider failed: request req_kQzRtYwPmBnVcX', 'Provider failed: request <id>'],
+    ['No session V1StGXR8_Z5jdHi6B-myT', 'No session <id>'],
+    ['Mailbox ada.l+x@mail.example.com is full', 'Mailbox <email> is full'],
+    [
+      'payment-provider-v2 in OrderTimeoutHandler of order_timeouts',
+      'payment-provider-v<n> in OrderTimeoutHandler of order_timeouts',
+    ],
     ['', ''],
   ])('%j is %j', (message, pattern) => {
     expect(patternOf(message)).toBe(pattern);
@@ -30,7 +38,7 @@ describe('patternOf', () => {
 
   it('is short and quickly made, whatever was thrown', () => {
     const begin = performance.now();
-    for (const piece of ["'", '"x', 'a1', '1,', 'deadbeef-', '0'.repeat(12), ' ']) {
+    for (const piece of ["'", 'a@', 'a.b@c.', 'aB-', 'x_', '"x', 'a1', '1,', 'deadbeef-', '0'.repeat(12), ' ']) {
       expect(patternOf(piece.repeat(4096).slice(0, 4096)).length).toBeLessThanOrEqual(300);
     }
     // Milliseconds, where a pattern that backtracks takes minutes.

@@ -20,7 +20,7 @@ it('a list of messages that took a second is two seconds old at most', async () 
     await clock.advance(1000);
     return { messages: [], cursor: undefined };
   };
-  const context = contextOf({ peek }, clock);
+  const context = contextOf({ viewed: () => ({ peek }) }, clock);
   const look = async () => READING_ROUTES['api/messages']?.(context, new Given({ topic: 'jobs', state: 'scheduled' }));
   await look();
   clock.moveTo(clock.now() + 1999);

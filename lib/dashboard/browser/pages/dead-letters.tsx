@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { DeadLetterGroup, DeadLetterGroups } from '../../../admin/dead-letter-groups.js';
 import { act, pathOf, useLook } from '../api.js';
 import { BulkDialog } from '../bulk-dialog.js';
-import { ActionButton } from '../controls.js';
+import { ActionButton, Field } from '../controls.js';
 import { compact } from '../format.js';
 import type { Json } from '../json.js';
 import { Badge, Card, Crumbs, Empty, Shown, Time } from '../parts.js';
@@ -12,6 +12,9 @@ import { may } from '../session.js';
 import { text } from '../texts/text.js';
 
 type Group = Json<DeadLetterGroup>;
+
+/** How many groups are shown at first: after the largest ones, a page of a thousand helps nobody. */
+const FIRST_GROUPS = 20;
 
 export function DeadLettersPage({ topic }: { topic: string }): JSX.Element {
   const t = text();
@@ -39,13 +42,40 @@ export function DeadLettersPage({ topic }: { topic: string }): JSX.Element {
                 <Empty>{t.dead.none}</Empty>
               </Card>
             )}
-            {groups.map((group) => (
-              <GroupCard key={group.fingerprint} topic={topic} group={group} />
-            ))}
+            <Groups topic={topic} groups={groups} />
             {ungrouped > 0 && <p class="muted">{t.dead.ungrouped(ungrouped)}</p>}
           </>
         )}
       </Shown>
+    </>
+  );
+}
+
+function Groups({ topic, groups }: { topic: string; groups: readonly Group[] }): JSX.Element {
+  const t = text();
+  const [sought, setSought] = useState('');
+  const [isWhole, setIsWhole] = useState(false);
+  const wanted = sought.trim().toLowerCase();
+  const found = groups.filter(({ name, code, pattern }) =>
+    [name, code, pattern].some((one) => one?.toLowerCase().includes(wanted)),
+  );
+  const shown = isWhole ? found : found.slice(0, FIRST_GROUPS);
+  return (
+    <>
+      {groups.length > 1 && (
+        <div class="page-head">
+          <Field name={t.dead.search} type="search" value={sought} change={setSought} />
+          {wanted !== '' && <GroupActions topic={topic} filter={{ text: sought.trim() }} />}
+        </div>
+      )}
+      {shown.map((group) => (
+        <GroupCard key={group.fingerprint} topic={topic} group={group} />
+      ))}
+      {found.length > shown.length && (
+        <button type="button" class="button button-plain" onClick={() => setIsWhole(true)}>
+          {t.dead.showAll(found.length)}
+        </button>
+      )}
     </>
   );
 }
@@ -99,7 +129,7 @@ function GroupCard({ topic, group }: { topic: string; group: Group }): JSX.Eleme
 interface GroupActionsProps {
   readonly topic: string;
   /** Which dead letters are meant. */
-  readonly filter: { readonly fingerprint: string } | { readonly all: true };
+  readonly filter: { readonly fingerprint: string } | { readonly text: string } | { readonly all: true };
   readonly example?: { readonly id: string; readonly key: string };
 }
 

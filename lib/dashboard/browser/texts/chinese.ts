@@ -203,6 +203,8 @@ export const chinese: Texts = {
     groupsHint: '同类失败归为一组。全部重新入队之前请先试一条。',
     ungrouped: (count) => `${compact(count)} 条死信未查看：数量太多，无法分组`,
     none: '没有死信。',
+    search: '错误包含此文本：',
+    showAll: (count) => `显示全部 ${count} 组`,
     first: '最早',
     last: '最近',
     example: '示例',

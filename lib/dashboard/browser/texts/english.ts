@@ -235,6 +235,8 @@ export const english = {
     groupsHint: 'Failures of the same kind are one group. Try one before you requeue all.',
     ungrouped: (count: number) => `${counted(count, 'dead letter')} not looked at: there are too many to group`,
     none: 'There are no dead letters.',
+    search: 'With this text in their error:',
+    showAll: (count: number) => `Show all ${count} groups`,
     first: 'First',
     last: 'Last',
     example: 'Example',
