@@ -70,7 +70,7 @@ export interface PermitRequest {
   /** Counts the calls of the session; one with a number below the latest is refused. */
   readonly sequence: number;
   readonly limits: Limits;
-  /** Permits to be in flight that it keeps; all others it had are free. */
+  /** Permits to be in flight that it keeps; all others it had are free. If they are over, it has of them what others have left. */
   readonly held: number;
   /** How many of those no delivery uses. */
   readonly idle: number;
@@ -94,6 +94,11 @@ export interface PermitReply {
   readonly begins: Begins | undefined;
   /** How many permits to be in flight to keep, since others have too few; `undefined` for any. */
   readonly keep: number | undefined;
+  /**
+   * How many permits to be in flight it has now. In the answer to a call that is made again, none if they are over by now: then what that call
+   * has permitted is over, too.
+   */
+  readonly held: number;
   /** When to ask again, in milliseconds from when this call was made; `undefined` if it got what it wanted. */
   readonly wait: number | undefined;
   /** Sessions that should ask now. */

@@ -97,6 +97,15 @@ export class FleetView {
   }
 
   /**
+   * A session has taken what was this process's, which is a sign of life: one that had ended as far as this process could tell is watched from
+   * now on like one that nobody has heard of.
+   */
+  hasTaken(session: string): void {
+    if (!this.hasEnded(session)) return;
+    this.#sightings.set(session, { record: undefined, since: this.#answeredAt, isStored: false });
+  }
+
+  /**
    * When the first of the sessions that are not renewed ends, on the local clock; `Infinity` if all are renewed. Those that are shorter than
    * this process's own count as long: their heartbeats must not set the pace of this one's.
    */

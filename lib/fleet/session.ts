@@ -157,6 +157,11 @@ export class Session implements Startable {
     return this.#view.hasEnded(session);
   }
 
+  /** A session has taken a partition of this process: it lives, whatever was known of it before. */
+  hasTaken(session: string): void {
+    this.#view.hasTaken(session);
+  }
+
   /** Resolves once the first heartbeat was answered, or has failed; then it goes on trying. */
   async start(): Promise<void> {
     if (this.#beats.stopped) return;
@@ -252,9 +257,8 @@ export class Session implements Startable {
   }
 
   #tellUnserved(error: BrokerUnavailableError): void {
-    const { clock, log } = this.#options;
-    if (error.transient) this.#failedAt = clock.now();
-    if (!this.#isFailing) log.warn(`Heartbeats fail, so that no partition moves: ${error.message}`);
+    if (error.transient) this.#failedAt = this.#options.clock.now();
+    if (!this.#isFailing) this.#options.log.warn(`Heartbeats fail, so that no partition moves: ${error.message}`);
   }
 
   async #renew(): Promise<void> {
@@ -401,12 +405,11 @@ export class Session implements Startable {
 
   /** Never rejects: whoever is not told looks with the next heartbeat. */
   async #tellHeirs(): Promise<void> {
-    const { broker } = this.#options;
     const tellings: Promise<void>[] = [];
     for (const [to, released] of this.#heirs) {
       for (let begin = 0; begin < released.length; begin += MAX_RELEASED) {
         const partitions = released.slice(begin, begin + MAX_RELEASED);
-        tellings.push(broker.tell({ to, signal: { kind: 'released', partitions } }));
+        tellings.push(this.#options.broker.tell({ to, signal: { kind: 'released', partitions } }));
       }
     }
     this.#heirs.clear();

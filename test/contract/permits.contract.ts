@@ -26,7 +26,7 @@ class Asker {
       sequence: ++this.sequence,
       limits: this.#limits,
       held: this.held,
-      idle: this.held - this.used,
+      idle: Math.max(0, this.held - this.used),
       wanted,
       lease: LONG,
       patience: LONG,
@@ -34,7 +34,7 @@ class Asker {
       ...fields,
     };
     const reply = await this.#bed.broker.permit(this.#topic, request);
-    this.held = request.held + Math.max(0, reply.permitted - request.idle);
+    this.held = reply.held;
     this.used += reply.permitted;
     return reply;
   }
@@ -233,6 +233,26 @@ export function permitsContract(it: BrokerTest): void {
       expect(wait).toBeLessThanOrEqual(61);
       await bed.advance(65);
       expect(await b.ask(2)).toMatchObject({ permitted: 2 });
+    });
+
+    it('that are over are not kept once others have them, whatever their holder says or asks again', async ({
+      bed,
+    }) => {
+      const [a, b] = [new Asker(bed, { inFlight: 3 }), new Asker(bed, { inFlight: 3 })];
+      await a.ask(3, { lease: 60 });
+      await bed.advance(65);
+      await b.ask(2);
+      // It has lost its answer.
+      expect(await a.ask(3, { sequence: 1, held: 0, idle: 0 })).toMatchObject({ permitted: 3, held: 0 });
+      a.sequence = 1;
+      expect(await a.ask(3, { held: 3, idle: 3 })).toMatchObject({ permitted: 1, held: 1 });
+    });
+
+    it('that are over or lost are kept if nobody else has them, those in use first', async ({ bed }) => {
+      const [a, b] = [new Asker(bed, { inFlight: 3 }), new Asker(bed, { inFlight: 3 })];
+      await b.ask(1);
+      expect(await a.ask(2, { held: 3, idle: 2 })).toMatchObject({ permitted: 1, held: 2 });
+      expect((await b.ask(1)).permitted).toBe(0);
     });
 
     it('last while they are renewed', async ({ bed }) => {

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { ClaimedMessage, Outcome } from '../../lib/broker/broker.interface.js';
+import { toFailedAttempt } from '../../lib/messages/failed-attempt.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import type { ClaimFields, ServedClaim } from '../support/broker/claimant.js';
-import { ACK, DEAD, LONG, LONG_AGO, RETRY, RETRY_LATER, message } from '../support/broker/broker-bed.js';
+import { ACK, DEAD, FAILURE, LONG, LONG_AGO, RETRY, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';
 
 describe('what is damaged in Redis', () => {
@@ -42,6 +43,21 @@ describe('what is damaged in Redis', () => {
 
       expect((await claim()).messages).toMatchObject([{ storedId: 'a', attempt: 2, delivery: 2 }]);
     });
+  });
+
+  it('is not the history of a failure with white space, as others write JSON', async () => {
+    const [first, second] = [1, 2].map((attempt) => toFailedAttempt(FAILURE, { at: 7, attempt, duration: 5 }));
+    await settle(await deliver('a'), RETRY);
+    await bed.redis.hset(
+      bed.keys.errors,
+      'a',
+      JSON.stringify({ ...FAILURE, history: [{ ...first, at: 7 }] }, undefined, 1),
+    );
+    await pass(1);
+    const [claimed] = (await claim()).messages;
+    await settle(claimed as ClaimedMessage, { kind: 'retry', delay: 0, failure: FAILURE, failedAttempt: second });
+
+    expect((await bed.broker.get(bed.partition, 'a'))?.history).toEqual([second, first]);
   });
 
   describe('an id in `scheduled` without an envelope', () => {

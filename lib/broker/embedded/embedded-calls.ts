@@ -8,32 +8,37 @@ import { fromBytes, toBytes } from './bytes.js';
 import type { EmbeddedData } from './data/embedded-data.js';
 import type { DataReply } from './data/keyspace.js';
 import { EmbeddedScripts } from './embedded-scripts.js';
+import type { EmbeddedServer } from './embedded-server.js';
 import { TRANSLATED } from './translated-scripts.js';
 
 type Names = Readonly<Record<string, string | number | readonly (string | number)[] | undefined>>;
 
 const ADDRESS = 'embedded:';
 
-/** The calls of data in this process. Each takes effect at once; its answer comes a moment later, as one over a connection would. */
+/**
+ * The calls of data in this process. Each takes effect at once; its answer comes a moment later, as one over a connection would, and in a later turn
+ * of the event loop if this one has lasted for long.
+ */
 export class EmbeddedCalls implements Calls {
   readonly address = ADDRESS;
   readonly mostPlaces = 16;
   /** How many replicas there are to confirm a publish. */
   replicas = Infinity;
-  readonly #data: EmbeddedData;
+  readonly #server: EmbeddedServer;
   readonly #clock: Clock;
   readonly #scripts: EmbeddedScripts;
   readonly #commands: PlainCommands;
 
-  constructor(data: EmbeddedData, clock: Clock) {
-    this.#data = data;
+  /** @param clock of the process, which waits */
+  constructor(server: EmbeddedServer, clock: Clock) {
+    this.#server = server;
     this.#clock = clock;
-    this.#scripts = new EmbeddedScripts(data, TRANSLATED);
-    this.#commands = plainCommands(data);
+    this.#scripts = new EmbeddedScripts(server.data, TRANSLATED);
+    this.#commands = plainCommands(server.data);
   }
 
   async run<N extends ScriptName, P extends object>(name: N, place: P, given: Given<N, P>): Promise<Reply> {
-    return this.runNow(name, place, given);
+    return this.#inTurn(() => this.runNow(name, place, given));
   }
 
   /** What it has answered takes effect at once; only the answer waits for replicas. */
@@ -43,7 +48,7 @@ export class EmbeddedCalls implements Calls {
     given: Given<N, P>,
     { min, timeout }: ReplicaRequirement,
   ): Promise<{ reply: Reply; confirmedBy: number }> {
-    const reply = this.runNow(name, place, given);
+    const reply = await this.run(name, place, given);
     if (this.replicas < min) await new Promise<void>((resolve) => this.#clock.setTimer(timeout, resolve));
     return { reply, confirmedBy: this.replicas };
   }
@@ -53,34 +58,44 @@ export class EmbeddedCalls implements Calls {
     places: readonly P[],
     given: Given<N, P>,
   ): Promise<readonly Reply[]> {
-    const replies: unknown = this.#run(name, places as readonly Names[], given);
+    const replies: unknown = await this.#inTurn(() => this.#run(name, places as readonly Names[], given));
     return replies as readonly Reply[];
   }
 
   async call<T>(_keys: readonly string[], command: (redis: PlainCommands) => Promise<T>): Promise<T> {
     try {
-      return await command(this.#commands);
+      return await this.#inTurn(() => command(this.#commands));
     } catch (error) {
       throw toBrokerError(error, ADDRESS);
     }
   }
 
   async publish(channel: string, message: string): Promise<void> {
-    this.#data.call('PUBLISH', toBytes(channel), toBytes(message));
+    await this.#inTurn(() => this.#server.data.call('PUBLISH', toBytes(channel), toBytes(message)));
   }
 
   now(): number {
-    return this.#clock.now();
+    return this.#server.clock.now();
   }
 
-  /** Its clock is that of this process. */
   toLocal(_key: string, time: number): number {
-    return time;
+    return this.#server.clock.toLocal(time);
   }
 
   /** Runs a script, and answers at once. */
   runNow<N extends ScriptName, P extends object>(name: N, place: P, given: Given<N, P>): Reply {
     return this.#run(name, [place as Names], given);
+  }
+
+  /** The work itself is done at once. */
+  async #inTurn<T>(work: () => T | Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } finally {
+      const pause = this.#server.turns?.pause();
+      // Mostly nothing has to be waited for.
+      if (pause) await pause;
+    }
   }
 
   #run(name: ScriptName, places: readonly Names[], given: Names): Reply {

@@ -14,10 +14,12 @@ import { PartitionWatchers } from '../redis/partition-watchers.js';
 import { RedisKeys } from '../redis/redis-keys.js';
 import { RedisOperations } from '../redis/operations/redis-operations.js';
 import { decodeSignal } from '../redis/records/replies.js';
+import { DataClock } from './data-clock.js';
 import type { EmbeddedData } from './data/embedded-data.js';
 import { EmbeddedCalls } from './embedded-calls.js';
 import { EmbeddedServer } from './embedded-server.js';
 import type { Listeners } from './listeners.js';
+import { LoopTurns } from './loop-turns.js';
 import { processServer } from './process-server.js';
 
 const IN_PROCESS: DoctorFinding = {
@@ -35,7 +37,8 @@ export interface EmbeddedBrokerOptions {
 
 /** The broker of `redis: 'embedded:'`: all connections of this process with one prefix see the same. */
 export function createEmbeddedBroker(clock: Clock, prefix: string): EmbeddedBroker {
-  return new EmbeddedBroker(clock, { prefix, server: processServer(() => new EmbeddedServer(clock)) });
+  const create = (): EmbeddedServer => new EmbeddedServer(new DataClock(clock, () => Date.now()), new LoopTurns());
+  return new EmbeddedBroker(clock, { prefix, server: processServer(create) });
 }
 
 /**
@@ -54,20 +57,21 @@ export class EmbeddedBroker extends RedisOperations implements Broker {
     unreachable: [],
   };
   readonly eventLog: EventLog;
-  readonly #clock: Clock;
+  readonly #clock: DataClock;
   readonly #messages: Listeners<string>;
 
   /** @param server what others share it with; `undefined`: one of its own */
-  constructor(clock: Clock, { prefix = 'dq', server = new EmbeddedServer(clock) }: EmbeddedBrokerOptions = {}) {
+  constructor(clock: Clock, { prefix = 'dq', server }: EmbeddedBrokerOptions = {}) {
+    server ??= new EmbeddedServer(new DataClock(clock));
     const { data, events } = server;
     const keys = new RedisKeys(prefix);
-    const calls = new EmbeddedCalls(data, clock);
+    const calls = new EmbeddedCalls(server, clock);
     // What the reply of a call says comes by a signal as well, which is never lost here.
     super({ calls, keys, watchers: new PartitionWatchers() });
     this.keys = keys;
     this.data = data;
     this.calls = calls;
-    this.#clock = clock;
+    this.#clock = server.clock;
     this.#messages = server.messages;
     this.eventLog = {
       append: async (entry) => events.tell(prefix, entry),
@@ -79,9 +83,8 @@ export class EmbeddedBroker extends RedisOperations implements Broker {
     return this.#clock.now();
   }
 
-  /** Its clock is the caller's own. */
-  onClockStep(): () => void {
-    return () => {};
+  onClockStep(listener: () => void): () => void {
+    return this.#clock.onStep(listener);
   }
 
   async connect(): Promise<void> {}

@@ -1,17 +1,12 @@
 import type { BeginTimes } from './begin-estimate.js';
-
-/** What lasts as long as its process renews it. */
-export interface Term {
-  /** Epoch milliseconds on the local clock. */
-  readonly endsAt: number;
-}
+import type { FlightTerm } from './flight-term.js';
 
 /** Told of what becomes of permits. */
 export interface PermitOwner {
   /** So many permits of a rate have led to no handler call. */
   unused(permittedAt: number, count: number): void;
-  /** So many permits to be in flight are in use no more. */
-  ended(count: number): void;
+  /** So many permits to be in flight of a term are in use no more. */
+  ended(term: FlightTerm, count: number): void;
 }
 
 /** Deliveries of a limited topic that may begin, as a claim has got them. */
@@ -21,12 +16,12 @@ export class Permits {
   readonly begin: BeginTimes | undefined;
   readonly #owner: PermitOwner;
   readonly #permittedAt: number;
-  readonly #term: Term | undefined;
+  readonly #term: FlightTerm | undefined;
 
   /** @param term of what is in flight; `undefined` if that is not limited */
   constructor(
     owner: PermitOwner,
-    terms: { count: number; permittedAt: number; begin: BeginTimes | undefined; term: Term | undefined },
+    terms: { count: number; permittedAt: number; begin: BeginTimes | undefined; term: FlightTerm | undefined },
   ) {
     this.#owner = owner;
     this.count = terms.count;
@@ -45,13 +40,18 @@ export class Permits {
     return this.#term !== undefined;
   }
 
+  /** Whether nothing may begin by them any more at this time, on the local clock in epoch milliseconds. */
+  isOver(now: number): boolean {
+    return now >= this.endsAt || (this.begin !== undefined && now > this.begin.until);
+  }
+
   /**
    * Whether it is not too late at this time, on the local clock in epoch milliseconds. If it is, what was asked for was too early: that counts as
    * measured, since nothing else would come of it.
    */
   mayBegin(now: number): boolean {
-    if (!this.begin || now <= this.begin.until) return true;
-    this.begin.ready(now);
+    if (!this.isOver(now)) return true;
+    this.begin?.ready(now);
     return false;
   }
 
@@ -60,7 +60,7 @@ export class Permits {
     const left = this.count - deliveries;
     if (left <= 0) return;
     this.#owner.unused(this.#permittedAt, left);
-    if (this.#term) this.#owner.ended(left);
+    if (this.#term) this.#owner.ended(this.#term, left);
   }
 
   /** A delivery is over without a call of its handler. */
@@ -70,7 +70,7 @@ export class Permits {
 
   /** A delivery is in flight no more. */
   ended(): void {
-    if (this.#term) this.#owner.ended(1);
+    if (this.#term) this.#owner.ended(this.#term, 1);
   }
 }
 

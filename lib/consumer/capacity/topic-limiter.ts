@@ -11,14 +11,13 @@ import { Loop } from '../../time/loop.js';
 import type { Startable } from '../../time/startable.interface.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import { BeginEstimate, BeginTimes } from './begin-estimate.js';
+import { FlightTerm } from './flight-term.js';
+import { LimitedState } from './limited-state.js';
 import { PermitCalls } from './permit-calls.js';
-import { type Ask, type LimitedClaimant, type PermitOwner, Permits, type Term, shareOut } from './permits.js';
+import { type Ask, type LimitedClaimant, type PermitOwner, Permits, shareOut } from './permits.js';
 
 /** How soon to ask again after a call has failed, in milliseconds. */
 const RETRY_PAUSE = 250;
-
-/** For how long a process keeps permits to be in flight that nothing uses, if nobody else wants them; in milliseconds. */
-const LINGER = 1000;
 
 /** Shares of a lease after which permits to be in flight are renewed. */
 const RENEWALS = 3;
@@ -41,21 +40,14 @@ export class TopicLimiter implements Startable, PermitOwner {
   readonly #options: TopicLimiterOptions;
   readonly #calls: Loop;
   readonly #broker: PermitCalls;
-  readonly #term: { -readonly [K in keyof Term]: Term[K] } = { endsAt: -Infinity };
   #limits: Limits | undefined;
   #keyLimits: Limits | undefined;
   #asks: Ask[] = [];
   /** Those that got nothing. */
   readonly #waiting = new Set<LimitedClaimant>();
-  /** Permits to be in flight that this process has, and how many of them are in use. */
-  #held = 0;
-  #used = 0;
-  /** How many of them it may keep while others have too few. */
-  #keep = Infinity;
+  #latestTerm = new FlightTerm();
   /** Others may wait for what it has. */
   #isAsked = false;
-  /** When there was nothing left to use. */
-  #idleSince: number | undefined;
   /** Permits of the rate that led to no handler call, by when they were permitted. */
   #returned = new Map<number, number>();
   #sequence = 0;
@@ -67,7 +59,7 @@ export class TopicLimiter implements Startable, PermitOwner {
   #opensAt = -Infinity;
   #renewAt = Infinity;
   #retriesAt = -Infinity;
-  #limitedSince: number | undefined;
+  readonly #limited: LimitedState;
   #opening: Timer | undefined;
   /** Those whose asks the call under way is to answer. */
   #asked: readonly Ask[] = [];
@@ -78,6 +70,7 @@ export class TopicLimiter implements Startable, PermitOwner {
     this.#options = options;
     this.#set(options.limits);
     const { context, topic } = options;
+    this.#limited = new LimitedState(context, topic);
     this.#broker = new PermitCalls(context, topic, () => this.#dismiss());
     this.#calls = new Loop({ clock: context.clock, run: () => this.#run(), gather: true });
   }
@@ -94,7 +87,7 @@ export class TopicLimiter implements Startable, PermitOwner {
 
   /** Since when messages wait for permits; epoch milliseconds on the local clock, `undefined` if none do. */
   get limitedSince(): number | undefined {
-    return this.#limitedSince;
+    return this.#limited.since;
   }
 
   /**
@@ -121,6 +114,11 @@ export class TopicLimiter implements Startable, PermitOwner {
 
   #set(limits: TopicLimits | undefined): void {
     this.#limits = limits && sharedLimits(limits);
+    // What is in flight needs no permit any more.
+    if (this.#limits?.inFlight === undefined) {
+      this.#term.endsAt = Infinity;
+      this.#renewAt = Infinity;
+    }
     this.#keyLimits = limits && keyLimits(limits);
   }
 
@@ -134,7 +132,7 @@ export class TopicLimiter implements Startable, PermitOwner {
     for (const { answer } of this.#asks.splice(0)) answer(this.#none());
     // Whoever waits learns that there is nothing more.
     this.#wake();
-    this.#endLimited();
+    this.#limited.end();
     if (this.#sequence > 0) this.#calls.poke();
   }
 
@@ -170,12 +168,12 @@ export class TopicLimiter implements Startable, PermitOwner {
   /** A claimant wants nothing any more. */
   forget(claimant: LimitedClaimant): void {
     this.#waiting.delete(claimant);
-    if (this.#waiting.size === 0) this.#endLimited();
+    if (this.#waiting.size === 0) this.#limited.end();
   }
 
   /** Another process has told that there may be permits, or that it waits for some. */
   told(): void {
-    this.#isAsked = this.#held > 0;
+    this.#isAsked = this.#term.held > 0;
     this.#open();
     if (this.#isAsked) this.#calls.poke();
   }
@@ -186,20 +184,22 @@ export class TopicLimiter implements Startable, PermitOwner {
     this.#calls.poke();
   }
 
-  ended(count: number): void {
-    this.#used -= count;
+  ended(term: FlightTerm, count: number): void {
+    term.used -= count;
+    if (term !== this.#term) return;
     if (this.#usable > 0 && this.#waiting.size > 0) this.#wake();
-    else if (this.#idle > 0) this.#calls.poke();
+    else if (term.idle > 0) this.#calls.poke();
   }
 
-  get #idle(): number {
-    return Math.max(0, this.#held - this.#used);
+  /** The permits to be in flight that this process has now. */
+  get #term(): FlightTerm {
+    if (this.#options.context.clock.now() >= this.#latestTerm.endsAt) this.#latestTerm = new FlightTerm();
+    return this.#latestTerm;
   }
 
   /** Permits to be in flight that may be used without asking; a rate has to be asked for each time. */
   get #usable(): number {
-    if (this.#limits?.rate) return 0;
-    return Math.max(0, Math.min(this.#idle, this.#keep - this.#used));
+    return this.#limits?.rate ? 0 : this.#term.usable;
   }
 
   #none(): Permits {
@@ -260,41 +260,41 @@ export class TopicLimiter implements Startable, PermitOwner {
 
   /** Uses permits that nothing else does; answers what is left to be asked for. */
   #useIdle(asks: readonly Ask[]): readonly Ask[] {
-    const usable = this.#usable;
+    const [usable, term] = [this.#usable, this.#term];
     if (usable === 0 || asks.length === 0) return asks;
     const shares = shareOut(usable, asks);
     const unmet: Ask[] = [];
     asks.forEach((ask, i) => {
       const count = shares[i] as number;
-      this.#used += count;
-      if (count > 0) ask.answer(new Permits(this, { count, permittedAt: 0, begin: undefined, term: this.#term }));
+      term.used += count;
+      if (count > 0) ask.answer(new Permits(this, { count, permittedAt: 0, begin: undefined, term }));
       else unmet.push(ask);
     });
-    if (unmet.length === 0) this.#endLimited();
+    if (unmet.length === 0) this.#limited.end();
     return unmet;
   }
 
   /** Whether the others have to know something, whatever this process wants. */
   #hasToTell(wanted: number): boolean {
     const { clock } = this.#options.context;
-    if (this.#stopped || !this.#limits) return this.#sequence > 0 && (this.#held > this.#used || this.#stopped);
+    const { held, idle } = this.#term;
+    if (this.#stopped || !this.#limits) return this.#sequence > 0 && (idle > 0 || this.#stopped);
     return (
       this.#isAsked ||
       this.#hasChanged ||
       this.#returned.size > 0 ||
       clock.now() >= this.#renewAt ||
-      (this.#limits.inFlight !== undefined && this.#held > this.#kept(wanted))
+      (this.#limits.inFlight !== undefined && held > this.#kept(wanted))
     );
   }
 
   /** How many permits to be in flight to keep: while nobody else wants them, for a while also those that nothing uses. */
   #kept(wanted: number): number {
-    const { clock } = this.#options.context;
+    const term = this.#term;
     // A rate has to be asked for each time, so nothing is saved by keeping permits.
-    if (this.#idle === 0 || this.#stopped || this.#limits?.rate) return this.#used;
-    if (wanted > 0) return this.#used + Math.max(0, Math.min(this.#idle, this.#keep - this.#used));
-    if (this.#isAsked || this.#keep !== Infinity) return this.#used;
-    return clock.now() - (this.#idleSince ??= clock.now()) < LINGER ? this.#held : this.#used;
+    if (this.#stopped || this.#limits?.rate) return term.used;
+    if (wanted > 0) return term.used + term.usable;
+    return this.#isAsked ? term.used : term.keptUnasked(this.#options.context.clock.now());
   }
 
   async #call(asks: readonly Ask[], wanted: number): Promise<void> {
@@ -302,7 +302,7 @@ export class TopicLimiter implements Startable, PermitOwner {
     const { broker, clock, events, session } = context;
     const limits = this.#limits ?? {};
     const held = limits.inFlight === undefined ? 0 : this.#kept(wanted);
-    const idle = Math.max(0, held - this.#used);
+    const idle = Math.max(0, held - this.#term.used);
     const returned: ReturnedPermits[] = Array.from(this.#returned, ([permittedAt, count]) => ({ permittedAt, count }));
     this.#returned = new Map();
     this.#isAsked = false;
@@ -314,12 +314,16 @@ export class TopicLimiter implements Startable, PermitOwner {
     try {
       this.#asked = asks;
       const reply = await this.#broker.permit(request);
-      this.#term.endsAt = sentAt + lease;
-      this.#held = limits.inFlight === undefined ? 0 : held + Math.max(0, reply.permitted - idle);
-      this.#keep = reply.keep ?? Infinity;
+      const isFlight = limits.inFlight !== undefined && this.#limits?.inFlight !== undefined;
+      // What it permits is over by now, and others may have it.
+      if (isFlight && (clock.now() >= sentAt + lease || reply.held < reply.permitted)) this.#dismiss();
+      const term = this.#term;
+      term.endsAt = isFlight ? sentAt + lease : Infinity;
+      term.held = reply.held;
+      term.keep = reply.keep ?? Infinity;
       // From when it was sent, since the next call takes as long until it is there.
       this.#opensAt = reply.wait === undefined ? -Infinity : sentAt + reply.wait;
-      this.#renewAt = this.#held > 0 ? sentAt + lease / RENEWALS : Infinity;
+      this.#renewAt = term.held > 0 ? sentAt + lease / RENEWALS : Infinity;
       this.#hand(this.#asked, reply);
       for (const to of reply.sessions) void broker.tell({ to, signal: { kind: 'permits', topic } }).catch(() => {});
     } catch (failure) {
@@ -351,9 +355,9 @@ export class TopicLimiter implements Startable, PermitOwner {
       this.unused(permittedAt, permitted);
       return this.#open();
     }
-    if (term) this.#used += permitted;
-    if (wait === undefined) this.#endLimited();
-    else if (asks.length > 0) this.#beginLimited();
+    if (term) term.used += permitted;
+    if (wait === undefined) this.#limited.end();
+    else if (asks.length > 0) this.#limited.begin();
     asks.forEach(({ claimant, answer }, i) => {
       const count = shares[i] as number;
       if (count === 0) this.#wait(claimant);
@@ -370,24 +374,8 @@ export class TopicLimiter implements Startable, PermitOwner {
 
   #nextRun(): number | undefined {
     const { clock } = this.#options.context;
-    if (this.#idle === 0) this.#idleSince = undefined;
-    else this.#idleSince ??= clock.now();
-    const lingersUntil = this.#idleSince === undefined ? Infinity : this.#idleSince + LINGER;
+    const lingersUntil = this.#term.lingersUntil(clock.now());
     const at = Math.min(this.#renewAt, this.#limits && !this.#stopped ? lingersUntil : Infinity);
     return at === Infinity ? undefined : Math.max(1, at - clock.now(), this.#retriesAt - clock.now());
-  }
-
-  #beginLimited(): void {
-    if (this.#limitedSince !== undefined) return;
-    const { context, topic } = this.#options;
-    this.#limitedSince = context.clock.now();
-    if (context.events.wants('limited')) context.events.emit('limited', { topic, limited: true });
-  }
-
-  #endLimited(): void {
-    if (this.#limitedSince === undefined) return;
-    const { context, topic } = this.#options;
-    this.#limitedSince = undefined;
-    if (context.events.wants('limited')) context.events.emit('limited', { topic, limited: false });
   }
 }

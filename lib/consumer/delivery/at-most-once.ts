@@ -41,7 +41,9 @@ export class AtMostOnce implements DeliveryGuarantee {
   }
 
   untilPermitted(checked: readonly CheckedDelivery[]): Promise<void> | undefined {
-    return checked.some(({ delivery }) => delivery.begin) ? untilRenewed(this.#handling, checked) : undefined;
+    const now = this.#handling.context.clock.now();
+    const isReady = checked.every(({ delivery }) => !delivery.begin && !delivery.permits?.isOver(now));
+    return isReady ? undefined : untilRenewed(this.#handling, checked);
   }
 
   mayBegin(): boolean {

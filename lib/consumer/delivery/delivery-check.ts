@@ -125,8 +125,9 @@ export class DeliveryCheck {
     return this.#handled.settings.delivery === 'at-most-once';
   }
 
+  /** Nobody else gets what is delivered at most once; if its permit is over, it waits for another one. */
   #isOver({ endsAt }: Delivery): boolean {
-    return this.#context.clock.now() >= endsAt;
+    return !this.#isOnce && this.#context.clock.now() >= endsAt;
   }
 
   /** The attempts were used up by a delivery that was never settled; what the one before failed with is worth keeping. */

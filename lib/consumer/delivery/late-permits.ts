@@ -17,7 +17,7 @@ export async function untilRenewed(handling: TopicHandling, checked: Checked): P
 }
 
 /**
- * Asks anew for permits of a rate that are over before they could be used, for deliveries that cannot be given back: those at most once. It waits
+ * Asks anew for permits that are over before they could be used, for deliveries that cannot be given back: those at most once. It waits
  * while limits allow nothing. Once the process asks for nothing more they begin all the same, since they would be lost.
  *
  * @returns whether any was over; then there is another time from which they may begin
@@ -27,7 +27,7 @@ export async function renewPermits(
   deliveries: readonly Delivery[],
 ): Promise<boolean> {
   const now = context.clock.now();
-  const late = deliveries.filter(({ permits }) => (permits?.begin?.until ?? Infinity) < now);
+  const late = deliveries.filter(({ permits }) => permits?.isOver(now));
   if (late.length === 0) return false;
   for (const delivery of late) {
     const { permits } = delivery;

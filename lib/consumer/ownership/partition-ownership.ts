@@ -110,7 +110,9 @@ export class PartitionOwnership implements PartitionOwner {
 
   lost(owner: Owner | undefined): void {
     this.#stored = owner;
-    const { topics, handled, onDataLost } = this.#handling;
+    const { topics, handled, session, onDataLost } = this.#handling;
+    const holder = sessionOfOwner(owner);
+    if (holder !== undefined) session.hasTaken(holder);
     // Nobody removes an owner: Redis has lost it, and perhaps more of the topic.
     if (owner === undefined) {
       void topics.restore(handled.topic).catch((error: unknown) => this.#tellError(error));

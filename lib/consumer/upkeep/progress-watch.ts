@@ -92,9 +92,15 @@ export class ProgressWatch implements Startable {
   #longestWait(): number {
     const { renewedAt, unansweredSince, topics } = this.#watched.progress;
     const claims = topics.flatMap(({ owned }) => owned);
-    const answeredAt = Math.max(this.#rebuiltAt, renewedAt, ...claims.map((claim) => claim.answeredAt));
+    const answeredAt = claims.reduce(
+      (latest, claim) => Math.max(latest, claim.answeredAt),
+      Math.max(this.#rebuiltAt, renewedAt),
+    );
     const waits = [unansweredSince, ...claims.map((claim) => claim.unansweredSince)];
-    const since = Math.min(...waits.filter((at) => at !== undefined && at > answeredAt).map(Number));
+    const since = waits.reduce<number>(
+      (first, at = -Infinity) => (at > answeredAt ? Math.min(first, at) : first),
+      Infinity,
+    );
     return since === Infinity ? 0 : this.#context.clock.now() - since;
   }
 }

@@ -48,7 +48,7 @@ export const permit = fc
           permittedAt: reply.permittedAt || own.permittedAt,
         });
         const { permitted, keep, sessions, wait } = reply;
-        return { permitted, keep, sessions, wait: wait && Math.round(wait / HOUR) };
+        return { permitted, held: reply.held, keep, sessions, wait: wait && Math.round(wait / HOUR) };
       },
     };
   });

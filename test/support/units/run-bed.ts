@@ -62,7 +62,7 @@ export class RunBed {
   constructor({ batch, settings }: BenchOptions = {}) {
     const broker: Pick<
       Broker,
-      'now' | 'claim' | 'settle' | 'get' | 'extend' | 'trimDead' | 'watchPartition' | 'onClockStep' | 'hold'
+      'now' | 'claim' | 'settle' | 'get' | 'extend' | 'trimDead' | 'watchPartition' | 'onClockStep' | 'hold' | 'permit'
     > = {
       onClockStep: () => () => {},
       now: () => this.clock.now(),
@@ -92,6 +92,15 @@ export class RunBed {
         if (index === 0) this.holds.push(delay);
         return this.clock.now() + delay;
       },
+      permit: async (_topic, { wanted: permitted, held }) => ({
+        permitted,
+        permittedAt: 0,
+        begins: undefined,
+        keep: undefined,
+        wait: undefined,
+        held: held + permitted,
+        sessions: [],
+      }),
       settle: async (_partition, _call, settlements) => {
         this.sent.push('settle');
         this.settlements.push(...settlements);

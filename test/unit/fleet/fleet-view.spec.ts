@@ -206,6 +206,15 @@ describe('FleetView', () => {
     expect([bed.live, bed.view.hasEnded('other')]).toEqual([['me', 'other'], false]);
   });
 
+  it('watches a session anew that had ended, and has taken something since', () => {
+    const bed = seen('other');
+    bed.pass(LENGTH);
+    bed.view.hasTaken('other');
+    expect(bed.view.hasEnded('other')).toBe(false);
+    bed.pass(2 * LENGTH);
+    expect([bed.live, bed.view.hasEnded('other')]).toEqual([['me'], true]);
+  });
+
   describe('of a session that only an owner names', () => {
     it('says that it has ended after a whole session in which nobody has heard of it', () => {
       const bed = seen();

@@ -1,9 +1,14 @@
-import type { Command, Keyspace } from './keyspace.js';
+import type { Command } from './keyspace.js';
 import { ReplyError } from './reply-error.js';
 import type { Entry, SortedSet } from './sorted-set.js';
 
 const FLAGS = new Set(['XX', 'GT']);
 const NO_ENTRIES: readonly Entry[] = [];
+
+/** The first rank, and the one behind the last. */
+type Range = readonly [from: number, till: number];
+
+const NO_RANGE: Range = [0, 0];
 
 function scoreOf(text: string): number {
   const score = text === 'inf' || text === '+inf' ? Infinity : text === '-inf' ? -Infinity : Number(text);
@@ -22,18 +27,22 @@ function listed(entries: readonly Entry[], options: readonly string[]): string[]
   return entries.flatMap(({ member, score }) => [member, shown(score)]);
 }
 
-function limited<T>(all: readonly T[], options: readonly string[]): readonly T[] {
+/** The entries of a range of ranks, as far as they are asked for. */
+function limited(set: SortedSet | undefined, [from, till]: Range, options: readonly string[]): readonly Entry[] {
+  const isReverse = options.includes('REV');
   const at = options.indexOf('LIMIT');
-  if (at === -1) return all;
-  const [skip, count] = [Number(options[at + 1]), Number(options[at + 2])];
-  return all.slice(skip, count < 0 ? undefined : skip + count);
+  const skip = at === -1 ? 0 : Number(options[at + 1]);
+  const count = at === -1 ? -1 : Number(options[at + 2]);
+  const most = count < 0 ? Infinity : count;
+  if (!isReverse) return set?.slice(from + skip, Math.min(till, from + skip + most)) ?? NO_ENTRIES;
+  return set?.slice(Math.max(from, till - skip - most), till - skip).toReversed() ?? NO_ENTRIES;
 }
 
-/** The entries from one rank to another; negative ones are counted from the end. */
-function ranked(set: SortedSet | undefined, start: string, stop: string): readonly Entry[] {
-  if (!set) return NO_ENTRIES;
+/** From one rank to another; negative ones are counted from the end. */
+function ranked(set: SortedSet | undefined, start: string, stop: string): Range {
+  if (!set) return NO_RANGE;
   const [from, till] = [start, stop].map((text) => (Number(text) < 0 ? set.size + Number(text) : Number(text)));
-  return set.entries.slice(Math.max(0, from as number), Math.max(0, (till as number) + 1));
+  return [Math.max(0, from as number), Math.max(0, (till as number) + 1)];
 }
 
 /** How many entries come before those from a bound on: a score, or '(' and a score. */
@@ -45,8 +54,8 @@ function countBelow(set: SortedSet, bound: string, isEnd: boolean): number {
     : set.countUntil(({ score }) => score > limit);
 }
 
-function byScore(set: SortedSet | undefined, min: string, max: string): readonly [number, number] {
-  if (!set) return [0, 0];
+function byScore(set: SortedSet | undefined, min: string, max: string): Range {
+  if (!set) return NO_RANGE;
   const from = countBelow(set, min, false);
   return [from, Math.max(from, countBelow(set, max, true))];
 }
@@ -61,20 +70,15 @@ function countBefore(set: SortedSet, bound: string, isEnd: boolean): number {
     : set.countUntil(({ member }) => member > limit);
 }
 
-function byLex(set: SortedSet | undefined, min: string, max: string): readonly Entry[] {
-  return set ? set.entries.slice(countBefore(set, min, false), countBefore(set, max, true)) : NO_ENTRIES;
+function byLex(set: SortedSet | undefined, min: string, max: string): Range {
+  if (!set) return NO_RANGE;
+  const from = countBefore(set, min, false);
+  return [from, Math.max(from, countBefore(set, max, true))];
 }
 
-function entriesOf(
-  keys: Keyspace,
-  key: string,
-  start: string,
-  stop: string,
-  options: readonly string[],
-): readonly Entry[] {
-  const set = keys.set(key);
+function rangeOf(set: SortedSet | undefined, start: string, stop: string, options: readonly string[]): Range {
   if (!options.includes('BYLEX')) return ranked(set, start, stop);
-  return options.includes('REV') ? byLex(set, stop, start).toReversed() : byLex(set, start, stop);
+  return options.includes('REV') ? byLex(set, stop, start) : byLex(set, start, stop);
 }
 
 export const SORTED_SET_COMMANDS = {
@@ -104,7 +108,7 @@ export const SORTED_SET_COMMANDS = {
   },
   ZREMRANGEBYRANK(keys, key, start = '', stop = '') {
     const set = keys.set(key);
-    const gone = ranked(set, start, stop);
+    const gone = limited(set, ranked(set, start, stop), []);
     for (const { member } of gone) set?.delete(member);
     if (set) keys.deleteIfEmpty(key, set);
     return gone.length;
@@ -126,17 +130,23 @@ export const SORTED_SET_COMMANDS = {
   },
   ZRANGEBYSCORE(keys, key, min = '', max = '', ...options) {
     const set = keys.set(key);
-    const [from, till] = byScore(set, min, max);
-    return listed(limited(set?.entries.slice(from, till) ?? NO_ENTRIES, options), options);
+    return listed(limited(set, byScore(set, min, max), options), options);
   },
-  ZRANGE: (keys, key, start = '', stop = '', ...options) =>
-    listed(limited(entriesOf(keys, key, start, stop, options), options), options),
+  ZRANGE(keys, key, start = '', stop = '', ...options) {
+    const set = keys.set(key);
+    return listed(limited(set, rangeOf(set, start, stop, options), options), options);
+  },
   ZREVRANGE(keys, key, start = '', stop = '', ...options) {
     const set = keys.set(key);
     const last = String(-1 - Number(start));
-    return listed(ranked(set, String(-1 - Number(stop)), last).toReversed(), options);
+    return listed(limited(set, ranked(set, String(-1 - Number(stop)), last), ['REV']), options);
   },
-  ZRANGEBYLEX: (keys, key, min = '', max = '', ...options) =>
-    listed(limited(byLex(keys.set(key), min, max), options), []),
-  ZLEXCOUNT: (keys, key, min = '', max = '') => byLex(keys.set(key), min, max).length,
+  ZRANGEBYLEX(keys, key, min = '', max = '', ...options) {
+    const set = keys.set(key);
+    return listed(limited(set, byLex(set, min, max), options), []);
+  },
+  ZLEXCOUNT(keys, key, min = '', max = '') {
+    const [from, till] = byLex(keys.set(key), min, max);
+    return till - from;
+  },
 } satisfies Readonly<Record<string, Command>>;

@@ -3,18 +3,31 @@ export interface Entry {
   readonly score: number;
 }
 
+/** Most entries of a block. A place is found among blocks and then in one, and only the entries of one are moved. */
+const MOST = 512;
+
 /** What a ZSET of Redis is: members in order of their scores, and of their bytes where those are equal. */
 export class SortedSet {
   readonly #scores = new Map<string, number>();
-  readonly #entries: Entry[] = [];
+  /** All entries in their order, in blocks; only the one of an empty set is empty. */
+  readonly #blocks: Entry[][] = [[]];
 
   get size(): number {
-    return this.#entries.length;
+    return this.#scores.size;
   }
 
-  /** In their order; not to be changed. */
-  get entries(): readonly Entry[] {
-    return this.#entries;
+  /** In their order, from one rank until before another. */
+  slice(from: number, till: number): Entry[] {
+    const found: Entry[] = [];
+    let rank = 0;
+    for (const block of this.#blocks) {
+      if (rank >= till) break;
+      const end = rank + block.length;
+      if (end > from)
+        for (let i = Math.max(0, from - rank); i < block.length && rank + i < till; i++) found.push(block[i] as Entry);
+      rank = end;
+    }
+    return found;
   }
 
   scoreOf(member: string): number | undefined {
@@ -24,15 +37,15 @@ export class SortedSet {
   /** From 0 on; `undefined` if it is no member. */
   rankOf(member: string): number | undefined {
     const score = this.#scores.get(member);
-    return score === undefined ? undefined : this.#place(score, member);
+    return score === undefined ? undefined : this.countUntil(isAt(score, member));
   }
 
   /** Answers whether it is a new member. */
   set(member: string, score: number): boolean {
     const before = this.#scores.get(member);
     if (before === score) return false;
-    if (before !== undefined) this.#entries.splice(this.#place(before, member), 1);
-    this.#entries.splice(this.#place(score, member), 0, { member, score });
+    if (before !== undefined) this.#remove(before, member);
+    this.#insert({ member, score });
     this.#scores.set(member, score);
     return before === undefined;
   }
@@ -41,24 +54,56 @@ export class SortedSet {
   delete(member: string): boolean {
     const score = this.#scores.get(member);
     if (score === undefined) return false;
-    this.#entries.splice(this.#place(score, member), 1);
+    this.#remove(score, member);
     return this.#scores.delete(member);
   }
 
   /** How many entries come before the first one that `isBehind` holds for; those behind that one have to fit too. */
   countUntil(isBehind: (entry: Entry) => boolean): number {
-    let low = 0;
-    let high = this.#entries.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (isBehind(this.#entries[middle] as Entry)) high = middle;
-      else low = middle + 1;
-    }
-    return low;
+    const [at, place] = this.#find(isBehind);
+    let count = place;
+    for (let i = 0; i < at; i++) count += (this.#blocks[i] as Entry[]).length;
+    return count;
   }
 
-  /** Where the entry is, or belongs. A string has one character a byte, so their order is that of the bytes. */
-  #place(score: number, member: string): number {
-    return this.countUntil((entry) => entry.score > score || (entry.score === score && entry.member >= member));
+  /** The block of that entry and its place there; behind the last one if there is none. */
+  #find(isBehind: (entry: Entry) => boolean): [at: number, place: number] {
+    const at = firstOf(this.#blocks.length - 1, (i) => isBehind((this.#blocks[i] as Entry[]).at(-1) as Entry));
+    const block = this.#blocks[at] as Entry[];
+    return [at, firstOf(block.length, (i) => isBehind(block[i] as Entry))];
   }
+
+  #insert(entry: Entry): void {
+    const [at, place] = this.#find(isAt(entry.score, entry.member));
+    const block = this.#blocks[at] as Entry[];
+    block.splice(place, 0, entry);
+    if (block.length > MOST) this.#blocks.splice(at + 1, 0, block.splice(MOST / 2));
+  }
+
+  #remove(score: number, member: string): void {
+    const [at, place] = this.#find(isAt(score, member));
+    const block = this.#blocks[at] as Entry[];
+    block.splice(place, 1);
+    const next = this.#blocks[at + 1];
+    // Else what is removed here and there would leave many blocks behind.
+    if (next && block.length + next.length <= MOST / 2) this.#blocks.splice(at, 2, [...block, ...next]);
+    else if (block.length === 0 && this.#blocks.length > 1) this.#blocks.splice(at, 1);
+  }
+}
+
+/** A string has one character a byte, so their order is that of the bytes. */
+function isAt(score: number, member: string): (entry: Entry) => boolean {
+  return (entry) => entry.score > score || (entry.score === score && entry.member >= member);
+}
+
+/** The first of the numbers from 0 on that `fits`, as all behind it do; `count` if none below does. */
+function firstOf(count: number, fits: (i: number) => boolean): number {
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (fits(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

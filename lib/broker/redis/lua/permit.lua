@@ -7,12 +7,13 @@
 --       returned (permits of the rate that led to no handler call: '<ms> <count> …'),
 --       lead (ms after which what a rate permits begins at the earliest), slack (ms for which it may begin then),
 --       ahead (ms by which it should ask earlier than it can be served, to be there in time)
--- Reply {now_us, permitted, permitted_at, begins_at, begins_in, keep, wait, sessions}
+-- Reply {now_us, permitted, permitted_at, begins_at, begins_in, keep, wait, held, sessions}
 --       permitted_at  under what time they stand in the log, ms; to return them
 --       begins_at     when what a rate permits may begin, epoch ms; 0 for at once
 --       begins_in     in how many ms that is
 --       keep          how many permits to be in flight it should keep, since others have too few; -1 for any
 --       wait          ms from this call until it should ask again; -1 if it has what it wanted
+--       held          how many permits to be in flight it has now
 --       sessions      those that should ask now, with spaces
 -- Cost  O(n log n) in the number of processes that wait or have permits
 --
@@ -28,8 +29,9 @@
 -- flight are shared in the same way, and whoever has more than its share while others have too few gives them back as deliveries end. Whoever
 -- was told that there is room for it and has not come PATIENCE ms later, such as since it was killed, keeps nobody else waiting.
 --
--- A process says what it keeps. A call that is made again gets the first answer, so that what it has permitted is used, or comes back. A copy of
--- an older call is refused.
+-- A process says what it keeps, which counts as long as its line does. Once that is over, or was lost, it keeps what the others have left of it.
+-- A call that is made again gets the first answer, so that what it has permitted is used, or comes back, and is told what it has by now. A copy
+-- of an older call is refused.
 
 -- @use now (now_us, now, now_up)
 -- @use times (MAX_TIME, LONGEST)
@@ -84,7 +86,7 @@ end
 
 -- The others in their order, and how many of them come before this one: all, if it had permits when it asked last.
 local others, before, is_turn, turn_before = {}, nil, false, 0
-local told_at, answers, is_repeat = {}, {}, false
+local told_at, answers, is_repeat, own_has = {}, {}, false, nil
 for line in string.gmatch(lines or '', '[^\n]+') do
   local told, since = string.match(line, '^~(%S+) (%d+)$')
   if told and told ~= session then told_at[told] = math.min(tonumber(since), now) end
@@ -94,7 +96,8 @@ for line in string.gmatch(lines or '', '[^\n]+') do
   elseif asked == session and tonumber(nth_of) == nth then
     local permitted, at, begins, kept, waits = string.match(answer, '^(%d+) (%d+) (%d+) (%-?%d+) (%-?%d+)$')
     begins = tonumber(begins)
-    return { now_us, tonumber(permitted), tonumber(at), begins, begins - now_up, tonumber(kept), tonumber(waits), '' }
+    local still_has = own_has or 0
+    return { now_us, tonumber(permitted), tonumber(at), begins, begins - now_up, tonumber(kept), tonumber(waits), still_has, '' }
   elseif asked and asked ~= session and tonumber(ends) > now and tonumber(ends) <= now + KEEP_ANSWER then
     answers[#answers + 1] = line
   end
@@ -103,7 +106,7 @@ for line in string.gmatch(lines or '', '[^\n]+') do
   local is_alive = name and ends_at > now and ends_at <= now + LONGEST and math.max(number, has, more, at) <= MAX_TIME
   if is_alive and name == session then
     if number > nth then return redis.error_reply('OUTDATED a later call of the same process was served') end
-    is_repeat = number == nth
+    is_repeat, own_has = number == nth, has
     before, is_turn = has == 0 and #others or nil, more > 0 and at > 0 and at <= begin
     turn_before = at > begin and at or 0
   elseif is_alive then
@@ -152,6 +155,13 @@ end
 
 local by_flight, keep, least = wants, -1, 0
 if most > 0 then
+  if not own_has then
+    local left = most
+    for i = 1, #others do left = left - others[i].has end
+    local uses = keeps - unused
+    keeps = math.min(keeps, math.max(0, left))
+    unused = math.max(0, keeps - uses)
+  end
   local used, wishes, rivals, ahead = keeps, { keeps - unused + wants }, 0, 0
   for i = 1, #others do
     local other = others[i]
@@ -282,4 +292,4 @@ last_end = math.max(last_end, now + KEEP_ANSWER)
 parts[#parts + 1] =
   string.format('=%s %d %d %d %d %d %d %d', session, nth, permitted, permitted_at, begins_at, keep, wait, now + KEEP_ANSWER)
 redis.call('SET', permits, table.concat(parts, '\n') .. '\n', 'PX', string.format('%d', last_end - now + 1000))
-return { now_us, permitted, permitted_at, begins_at, begins_at - now_up, keep, wait, table.concat(must_ask, ' ') }
+return { now_us, permitted, permitted_at, begins_at, begins_at - now_up, keep, wait, has, table.concat(must_ask, ' ') }

@@ -5,7 +5,7 @@ import type { Reply } from '../scripts/calls.interface.js';
 
 /** @param now on the clock that the reply goes by, epoch milliseconds */
 export function permitReply(reply: Reply, slack: number, toLocal: (time: number) => number): PermitReply {
-  const [permitted, permittedAt, beginsAt, lead, keep, wait, sessions] = reply as PermitNumbers;
+  const [permitted, permittedAt, beginsAt, lead, keep, wait, held, sessions] = reply as PermitNumbers;
   const from = toLocal(beginsAt);
   return {
     permitted,
@@ -13,6 +13,7 @@ export function permitReply(reply: Reply, slack: number, toLocal: (time: number)
     begins: beginsAt === 0 ? undefined : { from, until: from + slack, lead },
     keep: keep < 0 ? undefined : keep,
     wait: wait < 0 ? undefined : wait,
+    held,
     sessions: sessions === '' ? [] : sessions.split(' '),
   };
 }
@@ -24,6 +25,7 @@ type PermitNumbers = readonly [
   lead: number,
   keep: number,
   wait: number,
+  held: number,
   sessions: string,
 ];
 

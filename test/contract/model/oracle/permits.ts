@@ -34,17 +34,18 @@ export class Permits {
   >();
 
   /** @param clock epoch milliseconds, with fractions */
-  permit(request: PermitRequest, clock: number): PermitReply {
-    const { session, sequence, limits, wanted, lease, patience } = request;
+  permit(asked: PermitRequest, clock: number): PermitReply {
+    const { session, sequence, limits, wanted, lease, patience } = asked;
     const now = Math.floor(clock);
     const own = this.#holders.find((holder) => holder.session === session && holder.endsAt > now);
-    const repeated = this.#repeated(request, clock);
+    const repeated = this.#repeated(asked, own, clock);
     if (repeated) return repeated;
     this.#toldAt.delete(session);
     const alive = this.#holders.filter(({ endsAt }) => endsAt > now);
     const others = alive
       .filter((holder) => holder.session !== session)
       .flatMap((holder) => withoutLostTurn(holder, now));
+    const request = ofWhatIsLeft(asked, own, others);
     const isBehindAll = !own || own.held > 0;
     const position = isBehindAll ? others.length : withoutLostTurns(alive.slice(0, alive.indexOf(own)), now).length;
 
@@ -74,19 +75,19 @@ export class Permits {
     ];
     const wait = stillWanted > 0 ? Math.min(...waits) : undefined;
     const begins = limits.rate && { from: begin, until: begin + slack, lead: begin - Math.ceil(clock) };
-    const reply = { permitted, permittedAt, begins, keep: flight.keep, wait, sessions };
+    const reply = { permitted, permittedAt, begins, keep: flight.keep, wait, held, sessions };
     this.#answers.set(session, { sequence, reply, at: clock });
     return reply;
   }
 
   /** The answer to a call that is made again. */
-  #repeated({ session, sequence }: PermitRequest, clock: number): PermitReply | undefined {
+  #repeated({ session, sequence }: PermitRequest, own: Holder | undefined, clock: number): PermitReply | undefined {
     const answered = this.#answers.get(session);
     if (!answered || answered.sequence < sequence) return undefined;
     if (answered.sequence > sequence) {
       throw new BrokerUnavailableError('OUTDATED: a later call of the same process was served');
     }
-    return later(answered.reply, clock - answered.at);
+    return { ...later(answered.reply, clock - answered.at), held: own?.held ?? 0 };
   }
 
   /** Whether somebody who waits was not told in vain that there is room for it. */
@@ -135,6 +136,14 @@ export class Permits {
     const waiting = others.filter(({ turn = 0 }) => turn > begin).length;
     return (rate && this.#log.timeOfFree(waiting + 1, rate, begin)) ?? begin + GRACE;
   }
+}
+
+/** What a process says that it keeps, if that is over: it has what the others have left. */
+function ofWhatIsLeft(request: PermitRequest, own: Holder | undefined, others: readonly Holder[]): PermitRequest {
+  if (own) return request;
+  const left = (request.limits.inFlight ?? 0) - others.reduce((sum, other) => sum + other.held, 0);
+  const held = Math.min(request.held, Math.max(0, left));
+  return { ...request, held, idle: Math.max(0, held - (request.held - request.idle)) };
 }
 
 function byFlight(

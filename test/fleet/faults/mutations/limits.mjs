@@ -22,6 +22,20 @@ export const limitMutations = [
     spec: 'test/contract/redis-broker.spec.ts',
   },
   {
+    guard: 'end of permits: whoever was away has only what others have left',
+    file: 'broker/redis/lua/permit.lua',
+    find: 'if not own_has then',
+    replace: 'if false then',
+    spec: 'test/contract/redis-broker.spec.ts',
+  },
+  {
+    guard: 'end of permits: a later answer does not renew them',
+    file: 'consumer/capacity/topic-limiter.ts',
+    find: 'clock.now() >= this.#latestTerm.endsAt',
+    replace: 'clock.now() >= Infinity',
+    spec: 'test/unit/consumer/capacity/topic-limiter.spec.ts',
+  },
+  {
     guard: 'life of a permit: what was asked for too long ago begins no call',
     file: 'consumer/delivery/at-least-once.ts',
     find: 'now <= mustBeginBy && ',

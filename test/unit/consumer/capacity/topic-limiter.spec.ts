@@ -41,13 +41,20 @@ class Process {
   readonly limiter: TopicLimiter;
   readonly states: boolean[] = [];
   isAway = false;
+  /** What it asks is done, and not answered. */
+  isDeaf = false;
+  /** Called before it reads an answer. */
+  onAnswer = (): void => {};
 
   constructor({ broker, clock }: Bed, session: string, limits: TopicLimits) {
     const watched = wrapBroker(broker, async (call) => {
       if (call.operation !== 'permit') return call.run();
       this.calls.push(call.args[1]);
       if (this.isAway) throw new BrokerUnavailableError('away');
-      return call.run();
+      const reply = await call.run();
+      if (this.isDeaf) throw new BrokerUnavailableError('deaf');
+      this.onAnswer();
+      return reply;
     });
     const context = testContext({
       broker: watched,
@@ -206,6 +213,30 @@ describe('a limiter', () => {
     expect(permits.endsAt).toBe(end);
   });
 
+  it('has nothing any more of what was over before its renewal was answered, in use or not', async () => {
+    const [a, b] = [limited(FLIGHT), limited(FLIGHT)];
+    const permits = await a.take(4);
+    const end = permits.endsAt;
+    await bed.clock.advance(LEASE / 3 - 1);
+    for (let n = 0; n < 3; n++) permits.ended();
+    a.isDeaf = true;
+    await bed.clock.advance(LEASE * 1.5);
+    expect((await b.take(4)).count).toBe(4);
+
+    a.isDeaf = false;
+    await bed.clock.advance(3000);
+    permits.ended();
+    expect((await a.take(4)).count).toBe(0);
+    expect(permits.endsAt).toBe(end);
+    expect(a.calls.at(-1)).toMatchObject({ held: 0 });
+  });
+
+  it('uses nothing that was permitted a lease ago, while it stood still', async () => {
+    const process = limited(FLIGHT);
+    process.onAnswer = () => bed.clock.moveTo(bed.clock.now() + LEASE);
+    expect((await process.take(4)).count).toBe(0);
+  });
+
   it('gives idle permits back after a while, and at once if another process wants them', async () => {
     const [a, b] = [limited(FLIGHT), limited(FLIGHT)];
     const permits = await a.take(4);
@@ -276,6 +307,16 @@ describe('a limiter', () => {
     expect((await process.take(3, waiting)).count).toBe(1);
     process.limiter.change(undefined);
     expect(process.limiter.isLimited).toBe(false);
+  });
+
+  it('has nothing end that needs no permit any more, and renews nothing', async () => {
+    const process = limited(FLIGHT);
+    const permits = await process.take(4);
+    process.limiter.change(undefined);
+    const calls = process.calls.length;
+    await bed.clock.advance(LEASE);
+    expect(permits.endsAt).toBe(Infinity);
+    expect(process.calls).toHaveLength(calls);
   });
 
   it('tells of other limits at once, though it asks for nothing', async () => {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { FlightTerm } from '../../../../lib/consumer/capacity/flight-term.js';
+import { Permits } from '../../../../lib/consumer/capacity/permits.js';
 import { RetryLaterError } from '../../../../lib/errors/handling.errors.js';
 import { RunBed } from '../../../support/units/run-bed.js';
 import { turns } from '../../../support/units/test-claimant.js';
@@ -59,6 +61,20 @@ describe('a delivery at most once', () => {
     bed.hand(delivery);
 
     expect(bed.called).toEqual([['a']]);
+  });
+
+  it('waits for another permit to be in flight, if its own is over by then', async () => {
+    const bed = open();
+    const delivery = bed.delivery('a');
+    delivery.leaseEndsAt = Infinity;
+    const term = Object.assign(new FlightTerm(), { endsAt: bed.clock.now() });
+    const owner = { unused: () => {}, ended: () => {} };
+    delivery.permits = new Permits(owner, { count: 1, permittedAt: 0, begin: undefined, term });
+    bed.hand(delivery);
+    await turns(20);
+
+    expect(bed.called).toEqual([['a']]);
+    expect(delivery.permits?.endsAt).not.toBe(term.endsAt);
   });
 
   it('waits for a slot if there is none, and is not given back', async () => {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { renewPermits } from '../../../../lib/consumer/delivery/late-permits.js';
+import { FlightTerm } from '../../../../lib/consumer/capacity/flight-term.js';
 import { type LimitedClaimant, Permits } from '../../../../lib/consumer/capacity/permits.js';
 import { beginTimes } from '../../../support/units/begin-times.js';
 import { RunBed } from '../../../support/units/run-bed.js';
@@ -62,6 +63,18 @@ it('renews what is over, one by one as limits allow it, and leaves the rest', as
   const now = bed.clock.now();
   expect(deliveries.map(({ mustBeginBy }) => mustBeginBy - now)).toEqual([50, 50, 0]);
   expect(await renewPermits({ context: { clock: bed.clock }, limiter }, deliveries)).toBe(false);
+});
+
+it('renews what may not be in flight any more, since its process was away for a lease', async () => {
+  const bed = new RunBed();
+  const limiter = new Source(bed);
+  limiter.left = 1;
+  const late = bed.delivery('late');
+  const term = Object.assign(new FlightTerm(), { endsAt: bed.clock.now() });
+  late.permits = new Permits(OWNER, { count: 1, permittedAt: 0, begin: undefined, term });
+  expect(late.permits.mayBegin(bed.clock.now())).toBe(false);
+  expect(await renewPermits({ context: { clock: bed.clock }, limiter }, [late])).toBe(true);
+  expect(late.permits.endsAt).toBe(Infinity);
 });
 
 it('lets them begin once there will be no permits any more', async () => {

@@ -216,10 +216,11 @@ describe('PartitionOwnership', () => {
     await ownership.close();
   });
 
-  it('waits again if another process has taken it over', async () => {
-    const { bed, me, ownership, stored, settle } = await setUp();
+  it.each([0, LENGTH + HEARTBEAT])('waits if another has taken it over, silent for %i ms', async (silent) => {
+    const { bed, me, other, ownership, stored, settle } = await setUp();
     ownership.take();
-    await settle();
+    await other.session.stop();
+    await bed.clock.advance(silent);
     await bed.broker.acquire(PARTITION, THEIRS, asked(me)[0]?.[0]);
     ownership.lost(THEIRS);
     await settle();

@@ -22,6 +22,8 @@ class WatchBed implements Watched {
   renewedAt = 0;
   /** When the latest claim that was answered was sent, of each partition. */
   answeredAt = [0, 0];
+  /** How many partitions it has beside the one with the claim. */
+  others = 1;
   /** How often a confirmation that signals arrive was requested. */
   asked = 0;
   confirm: () => Promise<void> = async () => {};
@@ -49,16 +51,18 @@ class WatchBed implements Watched {
   }
 
   get progress(): Progress {
-    const owned = [this.claimSince, undefined].map((unansweredSince, partition) => {
-      return {
-        partition,
-        answeredAt: this.answeredAt[partition] ?? 0,
-        unansweredSince,
-        failedAt: undefined,
-        saturated: false,
-        limited: false,
-      };
-    });
+    const owned = [this.claimSince, ...Array<undefined>(this.others).fill(undefined)].map(
+      (unansweredSince, partition) => {
+        return {
+          partition,
+          answeredAt: this.answeredAt[partition] ?? 0,
+          unansweredSince,
+          failedAt: undefined,
+          saturated: false,
+          limited: false,
+        };
+      },
+    );
     return {
       renewedAt: this.renewedAt,
       failedAt: undefined,
@@ -105,6 +109,14 @@ describe('ProgressWatch', () => {
       ]);
     },
   );
+
+  it('does so however many partitions it has', async () => {
+    const bed = new WatchBed();
+    bed.others = 200_000;
+    bed.claimSince = bed.clock.now();
+    await bed.clock.advance(PATIENCE * 2);
+    expect(bed.rebuilt).toEqual(['calls']);
+  });
 
   it('does so once, where that does not help', async () => {
     const bed = new WatchBed();

@@ -1,15 +1,15 @@
 -- A failure is stored as JSON that ends with its history, '…,"history":[{…},{…}]}': the attempts that failed, the last one
--- first. No brace is inside of an entry, and no text in JSON can contain the name of the property with its quotes.
+-- first. No brace is inside of an entry, and no text in JSON can contain the name of the property with its quotes. Others may write white space.
 -- @exports with_history
 -- @needs errors
 
-local HISTORY, MAX_HISTORY = '"history":[', 10
+local HISTORY, MAX_HISTORY = '"history"%s*:%s*%[', 10
 
 -- The failure with the history that is stored of the message behind its own.
 local function with_history(id, failure)
   local stored = redis.call('HGET', errors, id)
-  local _, stored_end = string.find(stored or '', HISTORY, 1, true)
-  local _, own_end = string.find(failure, HISTORY, 1, true)
+  local _, stored_end = string.find(stored or '', HISTORY)
+  local _, own_end = string.find(failure, HISTORY)
   if not stored_end or not own_end then return failure end
   local entries = {}
   for entry in string.gmatch(string.sub(failure, own_end + 1) .. string.sub(stored, stored_end + 1), '{[^}]*}') do
