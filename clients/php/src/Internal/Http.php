@@ -65,14 +65,24 @@ final class Http
             ...$headers,
         ]);
         $head = array_map(static fn ($name, $value) => "$name: $value\r\n", array_keys($lines), $lines);
+        $request = "$method $this->path$path HTTP/1.1\r\n" . implode($head) . "\r\n$body";
         $deadline = Time::now() + $timeout;
         try {
-            $connection = $this->connection?->isUsable()
-                ? $this->connection
-                : Connection::open($this->server, $this->tls, $deadline);
+            $kept = $this->connection?->isUsable() ? $this->connection : null;
             // Only one whose answer was read to its end is used again.
             $this->connection = null;
-            $connection->write("$method $this->path$path HTTP/1.1\r\n" . implode($head) . "\r\n$body", $deadline);
+            try {
+                $connection = $kept ?? Connection::open($this->server, $this->tls, $deadline);
+                $connection->write($request, $deadline);
+                return $this->read($connection, $deadline);
+            } catch (Lost $lost) {
+                if ($kept === null || !$lost->isEnd) {
+                    throw $lost;
+                }
+            }
+            // It was closed while nobody used it, and this is noticed only now.
+            $connection = Connection::open($this->server, $this->tls, $deadline);
+            $connection->write($request, $deadline);
             return $this->read($connection, $deadline);
         } catch (Lost $lost) {
             if ($lost->isUntrusted) {
@@ -132,7 +142,7 @@ final class Http
         try {
             $first = $connection->line($deadline);
         } catch (Lost $lost) {
-            throw $lost->isEnd ? new Lost('the connection was closed before the answer') : $lost;
+            throw $lost->isEnd ? new Lost('the connection was closed before the answer', isEnd: true) : $lost;
         }
         if (preg_match('#^HTTP/(\d\.\d) (\d{3})#', $first, $found) !== 1) {
             return ['', 0, []];
