@@ -16,6 +16,8 @@ type ReceiveOptions struct {
 	// Lease is for how long the messages belong to whoever receives them, at least 1 s; then they come again, unless they were settled, or their
 	// lease was extended. Default: the gateway's.
 	Lease time.Duration `wire:"lease"`
+	// Consumer names who receives, for those who look at the fleet. Default: the gateway names it.
+	Consumer string `wire:"consumer"`
 	// AtMostOnce takes messages without a lease: they are gone when they are received, and there is nothing to settle. Default: false.
 	AtMostOnce bool
 }

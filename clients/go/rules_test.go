@@ -136,7 +136,7 @@ func TestWhatEndsTogetherIsSettledTogether(t *testing.T) {
 	queue := newFakeQueue(t, ids...)
 	slow := func(http.ResponseWriter, fakeRequest) bool { time.Sleep(20 * time.Millisecond); return false }
 	queue.refuse = slow
-	startWorker(t, queue, func(context.Context, *Message) error { return nil }, WorkerOptions{Concurrency: 20})
+	startWorker(t, queue, func(context.Context, *Message) error { return nil }, WorkerOptions{Concurrency: 20, Consumer: "shop"})
 	for _, id := range ids {
 		eventually(t, id+" is settled", settledAs(queue, id, "ack"))
 	}
@@ -144,6 +144,8 @@ func TestWhatEndsTogetherIsSettledTogether(t *testing.T) {
 	for _, request := range queue.seen() {
 		if request.uri == "/v1/settle" {
 			settles++
+		} else if !strings.Contains(request.body, `"consumer":"shop"`) {
+			t.Errorf("who receives is not said: %s", request.body)
 		}
 	}
 	if settles >= 20 {

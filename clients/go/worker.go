@@ -30,6 +30,8 @@ type WorkerOptions struct {
 	Timeout time.Duration
 	// ShutdownTimeout is how long handlers may take to end when the worker is stopped. Negative: none. Default: 10 s.
 	ShutdownTimeout time.Duration
+	// Consumer names this worker for those who look at the fleet. Default: the gateway names it.
+	Consumer string
 	// OnError is told what went wrong, by several goroutines at once: a handler's error, a lost lease, a gateway that is away, which it is told
 	// once and not at each try. The message is nil if it is not about one. Default: a line with the standard logger.
 	OnError func(message *Message, err error)

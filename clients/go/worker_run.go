@@ -76,7 +76,7 @@ func (r *workerRun) takeIn() error {
 			return nil
 		}
 		// It asks once: this loop is what tries again, and tells of it.
-		options := ReceiveOptions{Max: room, Wait: r.options.Wait, Lease: r.options.Lease}
+		options := ReceiveOptions{Max: room, Wait: r.options.Wait, Lease: r.options.Lease, Consumer: r.options.Consumer}
 		messages, unreadable, err := r.client.receive(r.ctx, -1, options, r.options.Topics)
 		for _, message := range unreadable {
 			r.options.OnError(message, errors.New(tooDeep))

@@ -120,6 +120,7 @@ final class DelayQueue
      * @param int|string|\DateInterval $wait longest time until there is a message, up to a minute
      * @param int|string|\DateInterval|null $lease at least 1 s; 0: they are gone when they are received; the gateway's
      *     by default
+     * @param string|null $consumer names who receives, for those who look at the fleet; the gateway names it by default
      * @return list<ReceivedMessage> none after `$wait`
      */
     public function receive(
@@ -127,8 +128,10 @@ final class DelayQueue
         int $max = 1,
         int|string|\DateInterval $wait = 0,
         int|string|\DateInterval|null $lease = null,
+        ?string $consumer = null,
     ): array {
-        return $this->receiveFor(null, $topics, $max, Time::milliseconds('wait', $wait), Time::duration('lease', $lease));
+        $wait = Time::milliseconds('wait', $wait);
+        return $this->receiveFor(null, $topics, $max, $wait, Time::duration('lease', $lease), $consumer);
     }
 
     /** Settles a message, in any process that has its receipt. */
@@ -179,9 +182,15 @@ final class DelayQueue
      * @param string|list<string> $topics
      * @return list<ReceivedMessage>
      */
-    public function receiveFor(?int $retryFor, string|array $topics, int $max, int $wait, int|string|null $lease): array
-    {
-        $body = Json::given(['max' => $max, 'wait' => $wait, 'lease' => $lease]);
+    public function receiveFor(
+        ?int $retryFor,
+        string|array $topics,
+        int $max,
+        int $wait,
+        int|string|null $lease,
+        ?string $consumer,
+    ): array {
+        $body = Json::given(['max' => $max, 'wait' => $wait, 'lease' => $lease, 'consumer' => $consumer]);
         [$path, $body] = is_array($topics)
             ? ['/v1/receive', ['topics' => array_values($topics), ...$body]]
             : [self::path($topics, '/receive'), $body];

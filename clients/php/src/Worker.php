@@ -41,6 +41,7 @@ final class Worker
      *     has failed
      * @param int|string|\DateInterval $shutdownTimeout how long handlers may take to end when the worker is stopped;
      *     then their processes are ended, and their messages released
+     * @param string|null $consumer names this worker for those who look at the fleet; the gateway names it by default
      * @param (\Closure(string): void)|null $log gets a sentence about what goes wrong; writes to STDERR by default
      * @throws InvalidArgumentException
      */
@@ -54,6 +55,7 @@ final class Worker
         int|string|\DateInterval|null $timeout = null,
         int|string|\DateInterval $shutdownTimeout = '10s',
         ?\Closure $log = null,
+        public readonly ?string $consumer = null,
     ) {
         if (!function_exists('pcntl_fork') || !function_exists('posix_kill')) {
             $detail = 'A worker needs the extensions pcntl and posix. Without them, call receive() again and again.';

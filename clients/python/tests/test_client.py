@@ -463,10 +463,10 @@ class Requests(unittest.TestCase):
 
     def test_several_topics_go_to_the_route_for_several(self) -> None:
         with StubGateway(Answers(Answer(200, {"messages": [received("a")]}))) as gateway:
-            message = gateway.client().receive(["x", "y"], max=3, lease="1m")[0]
+            message = gateway.client().receive(["x", "y"], max=3, lease="1m", consumer="shop")[0]
             asked = gateway.asked[0]
         self.assertEqual(asked.path, "/v1/receive")
-        self.assertEqual(asked.body, {"topics": ["x", "y"], "max": 3, "wait": 0, "lease": 60_000})
+        self.assertEqual(asked.body, {"topics": ["x", "y"], "max": 3, "wait": 0, "lease": 60_000, "consumer": "shop"})
         self.assertEqual((message.id, message.payload, message.max_attempts), ("a", {"id": "a"}, 5))
 
     def test_settlements_are_told_as_they_are(self) -> None:

@@ -58,10 +58,11 @@ return [
         ]);
         $queue = new DelayQueue($server->url, timeout: '4s');
         $work = static fn (ReceivedMessage $message, Journal $journal) => $journal->write('handled');
-        $worker = new RunningWorker($queue, 't', $work, ['wait' => '100ms', 'lease' => $lease]);
+        $worker = new RunningWorker($queue, 't', $work, ['wait' => '100ms', 'lease' => $lease, 'consumer' => 'shop']);
         eventually('all is handled', fn () => count($server->asked()) > 11);
         $worker->stop();
         same(3, count($worker->journal->lines('handled')), 'how many were handled');
+        holds(str_contains($server->requests()[0], '"consumer":"shop"'), 'who receives is not said');
         $says = $worker->journal->lines('says');
         holds(str_contains($says[0], 'is asked again: GATEWAY_UNREACHABLE: '), $says[0]);
         same('says The gateway answers again.', $says[1], 'what it says then');

@@ -208,6 +208,7 @@ class DelayQueue:
         max: int = 1,
         wait: Duration = 0,
         lease: Optional[Duration] = None,
+        consumer: Optional[str] = None,
     ) -> List[ReceivedMessage]:
         """Receives messages that are due, at most so many; of several topics those of an earlier one first.
 
@@ -215,8 +216,9 @@ class DelayQueue:
         :param wait: the longest time until there is one, at most a minute
         :param lease: for how long they belong to this receiver, at least a second. None: as the gateway has it. 0: they are
             delivered at most once, and there is nothing to settle
+        :param consumer: names who receives, for those who look at the fleet. None: the gateway names it
         """
-        return self._receive(_receive_request(topics, max=max, wait=wait, lease=lease))
+        return self._receive(_receive_request(topics, max=max, wait=wait, lease=lease, consumer=consumer))
 
     def receive_once(
         self,
@@ -225,13 +227,14 @@ class DelayQueue:
         max: int,
         wait: Duration,
         lease: Duration,
+        consumer: Optional[str],
         interruption: Interruption,
     ) -> List[ReceivedMessage]:
         """As :meth:`receive`, for a worker: nothing is repeated, and another thread may end the wait.
 
         :raises Interrupted: if one did
         """
-        request = _receive_request(topics, max=max, wait=wait, lease=lease)
+        request = _receive_request(topics, max=max, wait=wait, lease=lease, consumer=consumer)
         request.retry_for = 0
         request.interruption = interruption
         return self._receive(request)
@@ -368,12 +371,12 @@ def _lists(name: str, items: Iterable[Json]) -> List[Tuple[int, bytes]]:
 
 
 def _receive_request(
-    topics: Union[str, Sequence[str]], *, max: int, wait: Duration, lease: Optional[Duration]
+    topics: Union[str, Sequence[str]], *, max: int, wait: Duration, lease: Optional[Duration], consumer: Optional[str]
 ) -> Request:
     names = [topics] if isinstance(topics, str) else list(topics)
     longest = to_milliseconds("wait", wait)
     until = time.monotonic() + longest / 1000
-    options = without_none({"max": max, "lease": optional_duration("lease", lease)})
+    options = without_none({"max": max, "lease": optional_duration("lease", lease), "consumer": consumer})
     if len(names) != 1:
         options["topics"] = names
 

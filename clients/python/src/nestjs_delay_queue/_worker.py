@@ -82,6 +82,7 @@ class Worker:
         a stopped worker waits no more, what falls due meanwhile comes after its lease
     :param shutdown_timeout: how long the handlers that run have to end when the worker is stopped. Then ``message.lost`` is
         set for them, and their leases are renewed no longer, so that their messages come again
+    :param consumer: names this worker for those who look at the fleet. None: the gateway names it
     """
 
     def __init__(
@@ -95,8 +96,10 @@ class Worker:
         timeout: Optional[Duration] = None,
         wait: Duration = "5s",
         shutdown_timeout: Duration = "10s",
+        consumer: Optional[str] = None,
     ) -> None:
         self._queue = queue
+        self._consumer = consumer
         self._topics = [topics] if isinstance(topics, str) else list(topics)
         if not self._topics:
             raise invalid("A worker needs a topic at least.")
@@ -243,6 +246,7 @@ class Worker:
             max=min(self._concurrency - self._running, _MOST_RECEIVED),
             wait=self._wait,
             lease=self._lease,
+            consumer=self._consumer,
             interruption=self._interruption,
         )
         if self._stopping.is_set():

@@ -101,7 +101,7 @@ final class Loop
         for ($failures = 0; !$this->isOrphan(); ) {
             pcntl_sigprocmask(SIG_UNBLOCK, Worker::SIGNALS);
             try {
-                $messages = $worker->queue->receiveFor(0, $worker->topics, 1, $worker->wait, $worker->lease);
+                $messages = $worker->queue->receiveFor(0, $worker->topics, 1, $worker->wait, $worker->lease, $worker->consumer);
                 pcntl_sigprocmask(SIG_BLOCK, Worker::SIGNALS);
                 ($this->tell)('back');
                 $failures = 0;
