@@ -274,7 +274,7 @@ b17() {
 }
 
 b18() {
-  local first=$topic second=$GATEWAY_TOPIC_PREFIX.31 order=''
+  local first=$topic second=$GATEWAY_TOPIC_PREFIX.51 order=''
   topic=$second publish '{"messages": [{"payload": 1}, {"payload": 2}]}'
   publish '{"messages": [{"payload": 1}, {"payload": 2}]}'
   for _ in 1 2 3 4; do

@@ -9,6 +9,7 @@
 package delayqueue
 
 import (
+	"context"
 	"crypto/tls"
 	"net/http"
 	"net/url"
@@ -23,7 +24,7 @@ const (
 	// The gateway knows an idempotency key for two minutes; the last try may take a while.
 	maxRetryFor = 100 * time.Second
 
-	// A worker settles each message with a request of its own. Go keeps two idle connections for a host, so most would be opened anew.
+	// A worker renews each lease with a request of its own. Go keeps two idle connections for a host, so most would be opened anew.
 	idleConnections = 256
 
 	// The gateway closes idle connections after 75 s. A request on one that it is about to close would be lost.
@@ -34,6 +35,9 @@ const (
 type Options struct {
 	// Token is sent as a bearer token. Default: none.
 	Token string
+	// TokenSource returns the token in place of Token, for one that changes. It is asked for each call, and once more if the gateway refuses what
+	// it has returned. If it fails, so has that try of the call. Default: none.
+	TokenSource func(ctx context.Context) (string, error)
 	// Header is sent with every request: for a gateway in an application that has a way of its own to tell its callers apart.
 	Header http.Header
 	// Timeout is the longest time of one try; a receive has its wait on top. Default: 10 s.
@@ -41,17 +45,19 @@ type Options struct {
 	// RetryFor is for how long a call that failed on its way is repeated, at most 100 s; a receive has its wait on top. Negative: never.
 	// Default: 15 s.
 	RetryFor time.Duration
-	// HTTPClient sends the requests. Default: one that keeps as many idle connections as a worker needs.
+	// HTTPClient sends the requests. It must have no Timeout of its own, which would end a receive while it waits. Default: one that keeps as many
+	// idle connections as a worker needs.
 	HTTPClient *http.Client
 }
 
 // Client talks to one gateway. It is safe for use by many goroutines at once; an application needs one.
 type Client struct {
-	base     *url.URL
-	header   http.Header
-	timeout  time.Duration
-	retryFor time.Duration
-	http     *http.Client
+	base        *url.URL
+	header      http.Header
+	tokenSource func(ctx context.Context) (string, error)
+	timeout     time.Duration
+	retryFor    time.Duration
+	http        *http.Client
 }
 
 // New makes a client of the gateway at a URL such as "http://127.0.0.1:8080", with the path of the gateway if it has one. It sends nothing yet.
@@ -61,14 +67,22 @@ func New(gatewayURL string, options Options) (*Client, error) {
 	switch {
 	case err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" || base.RawQuery != "" || base.Fragment != "":
 		return nil, invalid("the URL of the gateway must be one such as http://127.0.0.1:8080, without query and fragment")
-	case strings.IndexFunc(options.Token, isNoneOfAToken) >= 0:
+	case !isToken(options.Token):
 		return nil, invalid("the token must be printable ASCII without spaces: trim the end of the line if it comes from a file")
+	case options.Token != "" && options.TokenSource != nil:
+		return nil, invalid("Token and TokenSource are both given: leave one of them out")
+	case options.HTTPClient != nil && options.HTTPClient.Timeout != 0:
+		return nil, invalid("HTTPClient must have no Timeout, which would end a receive while it waits: give the client's own Timeout")
 	case options.Timeout < 0:
 		return nil, invalid("Timeout must not be negative. Given: %v", options.Timeout)
 	case options.RetryFor > maxRetryFor:
 		return nil, invalid("RetryFor must be at most %v. Given: %v", maxRetryFor, options.RetryFor)
 	}
-	client := &Client{base: base, header: http.Header{}, timeout: options.Timeout, retryFor: options.RetryFor, http: options.HTTPClient}
+	client := &Client{
+		base: base, header: http.Header{}, tokenSource: options.TokenSource,
+		timeout: options.Timeout, retryFor: options.RetryFor, http: options.HTTPClient,
+	}
+	client.header.Set("User-Agent", "nestjs-delay-queue-go")
 	for name, values := range options.Header {
 		client.header[name] = values
 	}
@@ -87,7 +101,9 @@ func New(gatewayURL string, options Options) (*Client, error) {
 	return client, nil
 }
 
-func isNoneOfAToken(r rune) bool { return r <= ' ' || r > '~' }
+func isToken(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
+}
 
 func newHTTPClient() *http.Client {
 	transport := &http.Transport{

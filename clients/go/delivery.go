@@ -9,9 +9,6 @@ import (
 	"time"
 )
 
-// The gateway keeps no longer reasons.
-const maxReason = 4096
-
 // delivery is one message in the hands of a worker.
 type delivery struct {
 	run     *workerRun
@@ -65,28 +62,27 @@ func (d *delivery) handle() {
 		d.finish(d.settlementFor(err))
 	}()
 	err = d.run.handler(d.handling, d.message)
+	if err != nil && errors.Is(d.handling.Err(), context.DeadlineExceeded) {
+		err = &timeoutError{d.run.options.Timeout, err}
+	}
 }
 
 func (d *delivery) settlementFor(err error) Settlement {
 	if err == nil {
 		return Settlement{Outcome: Ack}
 	}
-	reason := err.Error()
-	if runes := []rune(reason); len(runes) > maxReason {
-		reason = string(runes[:maxReason])
-	}
 	var later *retryLater
 	var given *unrecoverable
 	switch {
 	case errors.As(err, &given):
-		return Settlement{Outcome: Dead, Reason: reason}
+		return Settlement{Outcome: Dead, Error: toHandlerError(err)}
 	case errors.As(err, &later):
 		return Settlement{Outcome: Release, Delay: &later.delay}
 	case d.run.handling.Err() != nil:
 		// The worker has told the handler to end, so the error is not the message's fault.
 		return Settlement{Outcome: Release}
 	default:
-		return Settlement{Outcome: Retry, Reason: reason}
+		return Settlement{Outcome: Retry, Error: toHandlerError(err)}
 	}
 }
 
@@ -96,18 +92,26 @@ func (d *delivery) finish(settlement Settlement) {
 	d.letGo()
 	d.stop()
 	if isOwn && d.isLeased() {
-		d.settle(d.run.holding, settlement)
+		d.settle(settlement)
 	}
 }
 
-// settle repeats for as long as a lease lasts: then the message comes again.
-func (d *delivery) settle(ctx context.Context, settlement Settlement) {
+func (d *delivery) settle(settlement Settlement) {
 	settlement.Receipt = d.message.Receipt
-	retryFor := d.run.options.Lease
-	if retryFor > maxRetryFor {
-		retryFor = maxRetryFor
-	}
-	status, err := only(d.run.client.settle(ctx, retryFor, settlement))
+	status, err := d.run.settler.settle(settlement)
+	d.tell(settlement, status, err)
+}
+
+// releaseAtTheEnd is for when nothing else is settled any more.
+func (d *delivery) releaseAtTheEnd() {
+	ctx, cancel := context.WithTimeout(detached{d.run.ctx}, releaseTimeout)
+	defer cancel()
+	settlement := Settlement{Receipt: d.message.Receipt, Outcome: Release}
+	status, err := only(d.run.client.settle(ctx, d.run.options.settleFor(), settlement))
+	d.tell(settlement, status, err)
+}
+
+func (d *delivery) tell(settlement Settlement, status Status, err error) {
 	switch {
 	case err != nil:
 		d.run.options.OnError(d.message, fmt.Errorf("it was not settled (%s), so it comes again: %w", settlement.Outcome, err))
@@ -122,12 +126,11 @@ func (d *delivery) keepLease(received time.Time) {
 	lease := d.run.options.Lease
 	leaseEnd, renewAt := received.Add(d.message.Lease), received.Add(d.message.Lease/d.run.renewals)
 	why := "it was not renewed in time"
+	timeoutAt := d.timeoutAt(received)
 	for {
-		if sleep(d.keeping, time.Until(renewAt)) != nil {
+		if sleep(d.keeping, time.Until(earlier(renewAt, timeoutAt))) != nil {
 			if d.decide() {
-				ctx, cancel := context.WithTimeout(detached{d.run.ctx}, releaseTimeout)
-				defer cancel()
-				d.settle(ctx, Settlement{Outcome: Release})
+				d.releaseAtTheEnd()
 			}
 			return
 		}
@@ -135,9 +138,9 @@ func (d *delivery) keepLease(received time.Time) {
 			d.lose(why)
 			return
 		}
-		if errors.Is(d.handling.Err(), context.DeadlineExceeded) {
-			why, renewAt = "its handler goes on after Timeout", leaseEnd
-			continue
+		if !timeoutAt.IsZero() && !time.Now().Before(timeoutAt) {
+			d.timeOut()
+			return
 		}
 		sent := time.Now()
 		status, err := d.renew(leaseEnd)
@@ -158,6 +161,30 @@ func (d *delivery) keepLease(received time.Time) {
 			d.run.options.OnError(d.message, ErrMessageCancelled)
 		}
 		leaseEnd, renewAt = sent.Add(lease), sent.Add(lease/d.run.renewals)
+	}
+}
+
+// timeoutAt is when a handler has been told that its time is over, and has had a while to end; zero: never.
+func (d *delivery) timeoutAt(received time.Time) time.Time {
+	if d.run.options.Timeout == 0 {
+		return time.Time{}
+	}
+	return received.Add(d.run.options.Timeout + d.run.interruptFor)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.IsZero() || a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// timeOut gives the attempt up of a handler that does not heed its context. What it still does is of no meaning.
+func (d *delivery) timeOut() {
+	if d.decide() {
+		err := &timeoutError{d.run.options.Timeout, errors.New("it goes on in spite of its context")}
+		d.run.options.OnError(d.message, err)
+		d.settle(Settlement{Outcome: Retry, Error: toHandlerError(err)})
 	}
 }
 

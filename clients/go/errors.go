@@ -42,6 +42,10 @@ const (
 const (
 	// ErrGatewayUnreachable: nothing has answered.
 	ErrGatewayUnreachable Code = "GATEWAY_UNREACHABLE"
+	// ErrUntrustedCertificate: what has answered has a certificate that is not trusted, so nothing was sent.
+	ErrUntrustedCertificate Code = "UNTRUSTED_CERTIFICATE"
+	// ErrNoToken: [Options.TokenSource] has failed.
+	ErrNoToken Code = "NO_TOKEN"
 	// ErrUnexpectedAnswer: something else than the gateway has answered, such as a proxy.
 	ErrUnexpectedAnswer Code = "UNEXPECTED_ANSWER"
 )
@@ -92,18 +96,22 @@ func (e *Error) Unwrap() error { return e.cause }
 func (e *Error) Is(target error) bool { return target == error(e.Code) }
 
 // Temporary is true for what may be over a moment later: the client has repeated the call for RetryFor, and it can be made again. Whether it was
-// done is not known.
+// done is not known. A message that too few replicas have confirmed is stored; to publish it again is for you to say.
 func (e *Error) Temporary() bool {
+	if e.Code == ErrNotReplicated {
+		return false
+	}
 	switch e.Status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
 		http.StatusGatewayTimeout:
 		return true
 	default:
-		return e.Code == ErrGatewayUnreachable
+		return e.Code == ErrGatewayUnreachable || e.Code == ErrNoToken
 	}
 }
 
-// isRefusal tells what is refused until something else is asked for. What a proxy has refused may be another matter a moment later.
+// isRefusal tells what is refused until something else is asked for. What a proxy has refused may be another matter a moment later; but 401
+// and 403 are meant as they are, whoever says so, and have their codes.
 func (e *Error) isRefusal() bool {
 	return e.Code != ErrUnexpectedAnswer && e.Status < 500 && !e.Temporary()
 }

@@ -90,7 +90,7 @@ func TestTheCodesAreThoseOfTheGateway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	codes := []string{"GATEWAY_UNREACHABLE", "UNEXPECTED_ANSWER"}
+	codes := []string{"GATEWAY_UNREACHABLE", "UNEXPECTED_ANSWER", "UNTRUSTED_CERTIFICATE", "NO_TOKEN"}
 	for _, found := range regexp.MustCompile(`(?m)^  ([A-Z_]+): \{ status`).FindAllStringSubmatch(string(source), -1) {
 		codes = append(codes, found[1])
 	}

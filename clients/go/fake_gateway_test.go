@@ -142,6 +142,7 @@ func (q *fakeQueue) settle(w http.ResponseWriter, request fakeRequest) {
 	var given struct {
 		Settlements []struct {
 			Receipt, Outcome, Reason string
+			Error                    struct{ Name, Message, Stack string }
 			Delay                    *int
 		}
 	}
@@ -154,7 +155,7 @@ func (q *fakeQueue) settle(w http.ResponseWriter, request fakeRequest) {
 		if one.Delay != nil {
 			told += fmt.Sprintf(" %d", *one.Delay)
 		}
-		if one.Reason != "" {
+		if one.Reason += one.Error.Message; one.Reason != "" {
 			told += " " + one.Reason
 		}
 		id := strings.TrimPrefix(one.Receipt, "r-")

@@ -108,9 +108,9 @@ func (d *Details) UnmarshalJSON(text []byte) error {
 	}{(*plain)(d), (*millis)(&d.Timeout), (*millis)(&d.ExpireAfter), (*millis)(&d.Duration)})
 }
 
-// Decode reads the payload into v, as [json.Unmarshal] does.
+// Decode reads the payload into v, as [Message.Decode] does.
 func (d *Details) Decode(v any) error {
-	return json.Unmarshal(d.Payload, v)
+	return decodeExactly(d.Payload, v)
 }
 
 // Get looks a message up. Errors: [ErrMessageNotFound] …

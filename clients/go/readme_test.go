@@ -145,9 +145,12 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Settlements []struct{ Receipt, Outcome string }
 		}
 		_ = json.Unmarshal(body, &given)
-		one := given.Settlements[0]
-		s.settled = append(s.settled, one.Receipt+" "+one.Outcome)
-		answer = `{"results":[{"receipt":"x","status":"stale"}]}`
+		var results []string
+		for _, one := range given.Settlements {
+			s.settled = append(s.settled, one.Receipt+" "+one.Outcome)
+			results = append(results, `{"receipt":"x","status":"stale"}`)
+		}
+		answer = `{"results":[` + strings.Join(results, ",") + `]}`
 		if len(s.settled) == 4 {
 			s.allSettled()
 		}

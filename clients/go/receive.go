@@ -16,6 +16,8 @@ type ReceiveOptions struct {
 	// Lease is for how long the messages belong to whoever receives them, at least 1 s; then they come again, unless they were settled, or their
 	// lease was extended. Default: the gateway's.
 	Lease time.Duration `wire:"lease"`
+	// Consumer names who receives, for those who look at the fleet. Default: the gateway names it.
+	Consumer string `wire:"consumer"`
 	// AtMostOnce takes messages without a lease: they are gone when they are received, and there is nothing to settle. Default: false.
 	AtMostOnce bool
 }
@@ -52,38 +54,51 @@ func (m *Message) UnmarshalJSON(text []byte) error {
 
 // Receive waits until one of the topics has messages that are due, and takes as many as are wanted at most: as long as an earlier topic has
 // some, a later one waits. Without any after [ReceiveOptions.Wait] it returns none, and earlier if the gateway shuts down. If the response is
-// lost, what it carried comes again when its lease ends; at most once it is gone.
+// lost, what it carried comes again when its lease ends; at most once it is gone. A message whose payload is nested deeper than encoding/json
+// reads, 10,000 levels, is not returned: it becomes a dead letter.
 func (c *Client) Receive(ctx context.Context, options ReceiveOptions, topics ...string) ([]*Message, error) {
-	return c.receive(ctx, 0, options, topics)
+	messages, _, err := c.receive(ctx, 0, options, topics)
+	return messages, err
 }
 
-// receive has no idempotency key: what it takes belongs to whoever gets the answer.
-func (c *Client) receive(ctx context.Context, retryFor time.Duration, options ReceiveOptions, topics []string) ([]*Message, error) {
+// tooDeep is why a message is given up whose payload this language cannot read.
+const tooDeep = "Its payload is nested deeper than Go can read."
+
+// receive has no idempotency key: what it takes belongs to whoever gets the answer. What cannot be read it gives up, and returns beside the others.
+func (c *Client) receive(ctx context.Context, retryFor time.Duration, options ReceiveOptions, topics []string) (messages, unreadable []*Message, err error) {
 	if options.AtMostOnce && options.Lease != 0 {
-		return nil, invalid("AtMostOnce and Lease are both given: leave one of them out")
+		return nil, nil, invalid("AtMostOnce and Lease are both given: leave one of them out")
 	}
 	body := wire(options).(map[string]any)
 	body["topics"] = topics
 	if options.AtMostOnce {
 		body["lease"] = 0
 	}
-	type received struct {
-		Messages []*Message `json:"messages"`
-	}
 	given := call{method: http.MethodPost, path: []string{"v1", "receive"}, body: body, wait: options.Wait, retryFor: retryFor}
 	answer, err := send[received](ctx, c, given)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, message := range answer.Messages {
 		message.client = c
 	}
-	return answer.Messages, nil
+	var settlements []Settlement
+	for _, message := range answer.unreadable {
+		if message.Lease > 0 {
+			settlements = append(settlements, Settlement{Receipt: message.Receipt, Outcome: Dead, Reason: tooDeep})
+		}
+	}
+	if len(settlements) > 0 {
+		// Those that cannot be settled come again: the others must not suffer.
+		_, _ = c.Settle(ctx, settlements...)
+	}
+	return answer.Messages, answer.unreadable, nil
 }
 
-// Decode reads the payload into v, as [json.Unmarshal] does.
+// Decode reads the payload into v, as [json.Unmarshal] does. A number of which v does not say the type is a [json.Number], so that it keeps its
+// digits.
 func (m *Message) Decode(v any) error {
-	return json.Unmarshal(m.Payload, v)
+	return decodeExactly(m.Payload, v)
 }
 
 // Ack says that the message is handled.

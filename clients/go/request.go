@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,8 @@ import (
 const (
 	firstPause   = 100 * time.Millisecond
 	longestPause = 2 * time.Second
+	// longestRetryAfter is how long a proxy may ask to wait: what it is in front of may be back much earlier.
+	longestRetryAfter = 30 * time.Second
 
 	// Nothing that refuses a request has more to say.
 	maxProblemBytes = 1 << 20
@@ -52,11 +55,18 @@ func send[T any](ctx context.Context, c *Client, given call) (T, error) {
 	if given.retryFor > 0 {
 		end = end.Add(given.wait)
 	}
+	credentials := &credentials{source: c.tokenSource, keyed: given.keyed}
 	for tries := 0; ; tries++ {
 		var answer T
-		failure := c.try(ctx, request, c.timeout+given.wait, &answer)
+		failure := credentials.authorize(ctx, request)
+		if failure == nil {
+			failure = c.try(ctx, request, c.timeout+given.wait, &answer)
+		}
 		if failure == nil {
 			return answer, nil
+		}
+		if failure.Status == http.StatusUnauthorized && credentials.renew() {
+			continue
 		}
 		pause := pauseAfter(failure, tries)
 		mayRepeat := failure.Temporary() && time.Now().Add(pause).Before(end)
@@ -131,7 +141,7 @@ func (c *Client) try(ctx context.Context, prepared *http.Request, timeout time.D
 	if err != nil {
 		return c.unreachable(err, timeout)
 	}
-	if err := json.Unmarshal(content, answer); err != nil {
+	if err := read(content, answer); err != nil {
 		detail := fmt.Sprintf("what %s answered is not of a gateway of this version: %v", c.base.Redacted(), err)
 		return &Error{Code: ErrUnexpectedAnswer, Status: response.StatusCode, Detail: detail, cause: err}
 	}
@@ -141,11 +151,28 @@ func (c *Client) try(ctx context.Context, prepared *http.Request, timeout time.D
 	return nil
 }
 
+// inParts is an answer of which a part may keep the whole from being read.
+type inParts interface {
+	readApart(content []byte, cause error) error
+}
+
+func read(content []byte, answer any) error {
+	err := json.Unmarshal(content, answer)
+	if parts, ok := answer.(inParts); ok && err != nil {
+		return parts.readApart(content, err)
+	}
+	return err
+}
+
 func (c *Client) unreachable(err error, timeout time.Duration) *Error {
 	// The method and URL that net/http puts in front are those of the call; the cause is enough.
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
+	}
+	if isUntrusted(err) {
+		detail := fmt.Sprintf("the certificate of %s is not trusted: %v", c.base.Redacted(), err)
+		return &Error{Code: ErrUntrustedCertificate, Detail: detail, cause: err}
 	}
 	what := err.Error()
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -153,6 +180,13 @@ func (c *Client) unreachable(err error, timeout time.Duration) *Error {
 	}
 	detail := fmt.Sprintf("the gateway at %s cannot be reached: %s", c.base.Redacted(), what)
 	return &Error{Code: ErrGatewayUnreachable, Detail: detail, cause: err}
+}
+
+func isUntrusted(err error) bool {
+	var authority x509.UnknownAuthorityError
+	var certificate x509.CertificateInvalidError
+	var host x509.HostnameError
+	return errors.As(err, &authority) || errors.As(err, &certificate) || errors.As(err, &host)
 }
 
 // problem is how the gateway refuses.
@@ -171,14 +205,29 @@ func problemOf(response *http.Response) *Error {
 	content, _ := io.ReadAll(io.LimitReader(response.Body, maxProblemBytes))
 	var told problem
 	if json.Unmarshal(content, &told) != nil || told.Code == "" {
-		told = problem{Code: ErrUnexpectedAnswer, Detail: "the answer was " + response.Status + ", and not of the gateway"}
+		told = problem{Code: codeOf(response.StatusCode), Detail: "the answer was " + response.Status + ", and not of the gateway"}
 	}
 	told.Status = response.StatusCode
 	refused := told.toError()
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
-		refused.retryAfter = time.Duration(seconds) * time.Second
+		refused.retryAfter = longestRetryAfter
+		if seconds < int(longestRetryAfter/time.Second) {
+			refused.retryAfter = time.Duration(seconds) * time.Second
+		}
 	}
 	return refused
+}
+
+// codeOf is what an answer without a code means. A guard before the gateway means the same by these two.
+func codeOf(status int) Code {
+	switch status {
+	case http.StatusUnauthorized:
+		return ErrUnauthorized
+	case http.StatusForbidden:
+		return ErrForbidden
+	default:
+		return ErrUnexpectedAnswer
+	}
 }
 
 // pauseAfter grows with the tries, and differs from one caller to the next so that they do not all come back at once.

@@ -28,6 +28,16 @@ type Settlement struct {
 	Delay *time.Duration `wire:"delay"`
 	// Reason of a [Retry] or a [Dead]; kept with the message. Default: none.
 	Reason string `wire:"reason"`
+	// Error is in place of a Reason what a handler has failed with; kept with the message. Default: none.
+	Error *HandlerError `wire:"error"`
+}
+
+// HandlerError is what a handler has failed with, as it is kept with the message: up to 4,096 characters of each text.
+type HandlerError struct {
+	Name    string `wire:"name"`
+	Message string `wire:"message"`
+	// Stack may be empty.
+	Stack string `wire:"stack"`
 }
 
 // Extension makes the lease of a message end so long after now, at least 1 s.

@@ -24,6 +24,9 @@ func withPayload(payload, options any) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkNumbers("payload", encoded); err != nil {
+		return nil, err
+	}
 	fields := wire(options).(map[string]any)
 	fields["payload"] = encoded
 	return fields, nil

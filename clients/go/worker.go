@@ -22,13 +22,16 @@ type WorkerOptions struct {
 	// Lease is for how long a message belongs to the worker if the worker is killed, at least 1 s. It is renewed after each third of it while the
 	// handler runs, so it does not limit handlers. Default: 30 s.
 	Lease time.Duration
-	// Wait is how long one request waits for messages, at most 60 s. Default: 20 s.
+	// Wait is how long one request waits for messages, 100 ms to 60 s. Where a proxy does not tell the gateway that a stopped worker waits no more,
+	// what falls due meanwhile comes after its lease. Default: 5 s.
 	Wait time.Duration
-	// Timeout is the longest run of a handler. Then its context is done, and if it does not heed that, its lease is not renewed any more: the
-	// message comes again, while the handler that hangs keeps its place among those that run. Default: none.
+	// Timeout is the longest run of a handler. Then its context is done, and the attempt has failed: if the handler has not ended a second later,
+	// it keeps its place among those that run, but what it does is of no meaning any more. Default: none.
 	Timeout time.Duration
-	// ShutdownTimeout is how long handlers may take to end when the worker is stopped. Default: 10 s.
+	// ShutdownTimeout is how long handlers may take to end when the worker is stopped. Negative: none. Default: 10 s.
 	ShutdownTimeout time.Duration
+	// Consumer names this worker for those who look at the fleet. Default: the gateway names it.
+	Consumer string
 	// OnError is told what went wrong, by several goroutines at once: a handler's error, a lost lease, a gateway that is away, which it is told
 	// once and not at each try. The message is nil if it is not about one. Default: a line with the standard logger.
 	OnError func(message *Message, err error)
@@ -81,7 +84,7 @@ func NewWorker(client *Client, handler Handler, options WorkerOptions) (*Worker,
 	options.Topics = append([]string(nil), options.Topics...)
 	setDefault(&options.Concurrency, 10)
 	setDefault(&options.Lease, 30*time.Second)
-	setDefault(&options.Wait, 20*time.Second)
+	setDefault(&options.Wait, 5*time.Second)
 	setDefault(&options.ShutdownTimeout, 10*time.Second)
 	if options.OnError == nil {
 		options.OnError = logError
@@ -95,10 +98,20 @@ func NewWorker(client *Client, handler Handler, options WorkerOptions) (*Worker,
 		return nil, invalid("Concurrency must be at least 1. Given: %d", options.Concurrency)
 	case options.Lease < time.Second:
 		return nil, invalid("Lease must be at least 1s. Given: %v", options.Lease)
-	case options.Wait < 0 || options.Timeout < 0 || options.ShutdownTimeout < 0:
-		return nil, invalid("Wait, Timeout and ShutdownTimeout must not be negative")
+	case options.Wait < 100*time.Millisecond || options.Wait > time.Minute:
+		return nil, invalid("Wait must be 100ms to 1m; a shorter one would ask all the time. Given: %v", options.Wait)
+	case options.Timeout < 0:
+		return nil, invalid("Timeout must not be negative. Given: %v", options.Timeout)
 	}
 	return &Worker{client: client, handler: handler, options: options}, nil
+}
+
+// settleFor is how long a settle is repeated: as long as a lease lasts, since then the message comes again.
+func (o WorkerOptions) settleFor() time.Duration {
+	if o.Lease > maxRetryFor {
+		return maxRetryFor
+	}
+	return o.Lease
 }
 
 func setDefault[T comparable](option *T, value T) {
@@ -120,7 +133,8 @@ func logError(message *Message, err error) {
 // Run returns [ErrHandlersLeft].
 //
 // While the gateway or its Redis is away, Run goes on trying. It returns earlier only if the gateway refuses to be asked, since trying again
-// would change nothing: [ErrInvalidArgument], [ErrUnauthorized], [ErrForbidden], [ErrTopicNotServed] … It may be called again.
+// would change nothing: [ErrInvalidArgument], [ErrUnauthorized], [ErrForbidden], [ErrTopicNotServed], [ErrUntrustedCertificate] … It may be
+// called again.
 func (w *Worker) Run(ctx context.Context) error {
 	return newWorkerRun(w, ctx).run()
 }

@@ -30,6 +30,8 @@ type workerRun struct {
 	leave   context.CancelFunc
 	// slots holds one for each handler that runs, or may be received.
 	slots chan struct{}
+	// settler tells what handlers did.
+	settler *settler
 	// keepers are those who keep leases.
 	keepers sync.WaitGroup
 	// renewals are how often a lease is renewed within its length.
@@ -48,12 +50,14 @@ func newWorkerRun(worker *Worker, ctx context.Context) *workerRun {
 	}
 	run.handling, run.interrupt = context.WithCancel(detached{ctx})
 	run.holding, run.leave = context.WithCancel(detached{ctx})
+	run.settler = newSettler(run.holding, worker.client)
 	return run
 }
 
 func (r *workerRun) run() error {
 	defer r.interrupt()
 	defer r.leave()
+	go r.settler.run(r.options)
 	refused := r.takeIn()
 	left := r.drain()
 	r.keepers.Wait()
@@ -72,8 +76,11 @@ func (r *workerRun) takeIn() error {
 			return nil
 		}
 		// It asks once: this loop is what tries again, and tells of it.
-		options := ReceiveOptions{Max: room, Wait: r.options.Wait, Lease: r.options.Lease}
-		messages, err := r.client.receive(r.ctx, -1, options, r.options.Topics)
+		options := ReceiveOptions{Max: room, Wait: r.options.Wait, Lease: r.options.Lease, Consumer: r.options.Consumer}
+		messages, unreadable, err := r.client.receive(r.ctx, -1, options, r.options.Topics)
+		for _, message := range unreadable {
+			r.options.OnError(message, errors.New(tooDeep))
+		}
 		for _, message := range messages {
 			r.begin(message)
 		}

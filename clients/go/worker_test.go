@@ -249,10 +249,11 @@ func TestAHandlerThatHeedsItsTimeoutIsTriedAgain(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}, WorkerOptions{Timeout: 50 * time.Millisecond})
-	eventually(t, "it is to be tried again", settledAs(queue, "a", "retry context deadline exceeded"))
+	why := "retry the handler did not finish within its timeout of 50ms: context deadline exceeded"
+	eventually(t, "it is to be tried again", settledAs(queue, "a", why))
 }
 
-func TestAHandlerThatHangsLosesItsMessage(t *testing.T) {
+func TestAHandlerThatHangsSpendsAnAttempt(t *testing.T) {
 	t.Parallel()
 	queue := newFakeQueue(t, "a")
 	end := make(chan struct{})
@@ -260,9 +261,10 @@ func TestAHandlerThatHangsLosesItsMessage(t *testing.T) {
 	worker := startWorker(t, queue, func(context.Context, *Message) error {
 		<-end
 		return nil
-	}, WorkerOptions{Lease: time.Second, Timeout: 50 * time.Millisecond, ShutdownTimeout: 1}, func(run *workerRun) { run.interruptFor = 1 })
-	eventually(t, "the lease ends", func() bool { return worker.told(ErrLeaseLost) == 1 })
-	if err := worker.stopped(t); !errors.Is(err, ErrHandlersLeft) || len(queue.outcomes("a")) != 0 {
+	}, WorkerOptions{Timeout: 50 * time.Millisecond, ShutdownTimeout: -1}, func(run *workerRun) { run.interruptFor = 1 })
+	why := "retry the handler did not finish within its timeout of 50ms: it goes on in spite of its context"
+	eventually(t, "it is to be tried again", settledAs(queue, "a", why))
+	if err := worker.stopped(t); !errors.Is(err, ErrHandlersLeft) || len(queue.outcomes("a")) != 1 {
 		t.Fatalf("got %v, settled %v", err, queue.outcomes("a"))
 	}
 }
@@ -418,7 +420,7 @@ func TestWrongOptionsOfAWorker(t *testing.T) {
 	topics := []string{"t"}
 	for _, options := range []WorkerOptions{
 		{}, {Topics: topics, Concurrency: -1}, {Topics: topics, Lease: time.Millisecond},
-		{Topics: topics, Wait: -1}, {Topics: topics, ShutdownTimeout: -1},
+		{Topics: topics, Wait: -1}, {Topics: topics, Timeout: -1},
 	} {
 		if _, err := NewWorker(client, handler, options); !errors.Is(err, ErrInvalidArgument) {
 			t.Errorf("%+v: got %v", options, err)

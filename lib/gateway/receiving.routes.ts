@@ -4,6 +4,7 @@ import { duration } from '../checks/rules.js';
 import { decodeReceipt } from '../consumer/pulling/receipt.js';
 import { type ReceivedOutcome, checkedOutcome } from '../consumer/pulling/received-outcome.js';
 import type { ReceivedMessage } from '../consumer/pulling/received-message.js';
+import { UnrecoverableError } from '../errors/handling.errors.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { OPERATION } from '../messages/operation.js';
 import type { TopicRef } from '../messages/topic.js';
@@ -75,8 +76,7 @@ export const RECEIVING_ROUTES: readonly Route[] = [
     async run(call) {
       const { queues, operation, body } = call;
       const outcomes = await checkedReceipts(call, givenIn<Settlement>(body, 'settlements'), (settlement) => {
-        const { receipt: _, ...given } = settlement;
-        const outcome = { ...(given as Exclude<ReceivedOutcome, string>), [OPERATION]: operation };
+        const outcome = { ...outcomeOf(settlement), [OPERATION]: operation };
         checkedOutcome(outcome);
         return outcome;
       });
@@ -173,6 +173,24 @@ function shown(message: ReceivedMessage): ReceivedFields {
     lease,
     receipt,
   };
+}
+
+/** @throws InvalidArgumentError */
+function outcomeOf(settlement: Settlement): Exclude<ReceivedOutcome, string> {
+  const { receipt: _, error, ...given } = settlement;
+  if (error === undefined) return given;
+  if (given.reason !== undefined) {
+    throw new InvalidArgumentError('A settlement has a reason or an error. Leave one of them out.');
+  }
+  return { ...given, reason: errorOf(error, given.outcome) };
+}
+
+/** As it was thrown in another language. */
+function errorOf({ name, message, stack }: NonNullable<Settlement['error']>, outcome: Settlement['outcome']): Error {
+  const isGivenUp = outcome === 'dead' && name === 'UnrecoverableError';
+  const error = isGivenUp ? new UnrecoverableError(message) : new Error(message);
+  for (const [property, value] of Object.entries({ name, stack })) Object.defineProperty(error, property, { value });
+  return error;
 }
 
 /** What a request asks for, for one receipt or for each of many. */

@@ -96,6 +96,12 @@ export const NewMessage = strictObject({
 
 export type NewMessage = z.output<typeof NewMessage>;
 
+const HandlerError = strictObject({
+  name: z.string(),
+  message: z.string(),
+  stack: optional(z.string()),
+}).meta({ id: 'HandlerError', description: 'What a handler has thrown. Its texts are kept up to 4,096 characters.' });
+
 const Settlement = strictObject({
   receipt: z.string().describe('What a received message has.'),
   outcome: z.enum(['ack', 'retry', 'dead', 'release']),
@@ -103,6 +109,9 @@ const Settlement = strictObject({
     'Until it comes again. Left out, a retry comes by its backoff, and what is released at once.',
   ),
   reason: optional(z.string()).describe('Of a retry or a dead letter: why. It is kept with the message.'),
+  error: optional(HandlerError).describe(
+    'In place of a reason: what was thrown. It is kept as that of a handler in Node.js.',
+  ),
 }).meta({ id: 'Settlement' });
 
 export type Settlement = z.output<typeof Settlement>;

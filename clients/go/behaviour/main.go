@@ -51,6 +51,17 @@ var behaviours = map[string]behaviour{
 	"B27": workerStops,
 	"B28": workerGoesOn,
 	"B29": schedules,
+	"B30": guards,
+	"B31": proxies,
+	"B32": retryAfter,
+	"B33": someOfMany,
+	"B34": untrusted,
+	"B35": handlerTimeout,
+	"B37": unreadable,
+	"B38": stoppedByHandler,
+	"B39": numbers,
+	"B40": tokens,
+	"B41": handlerErrors,
 }
 
 func main() {

@@ -8,7 +8,7 @@ import (
 )
 
 func topicsInOrder(t *trial) {
-	first, second := t.given.topicPrefix+".31", t.given.topicPrefix+".32"
+	first, second := t.given.topicPrefix+".51", t.given.topicPrefix+".52"
 	t.warmUp(first, second)
 	for i := 0; i < 3; i++ {
 		for _, topic := range []string{second, first} {

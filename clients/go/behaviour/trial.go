@@ -15,7 +15,7 @@ import (
 
 // environment is what clients/BEHAVIOUR.md says that tests are given.
 type environment struct {
-	url, token, readToken, lossyURL, awayURL, brokenURL, topicPrefix string
+	url, token, readToken, lossyURL, awayURL, brokenURL, oddURL, untrustedURL, topicPrefix string
 }
 
 func readEnvironment() (environment, error) {
@@ -28,13 +28,15 @@ func readEnvironment() (environment, error) {
 		return value
 	}
 	given := environment{
-		url:         get("GATEWAY_URL"),
-		token:       get("GATEWAY_TOKEN"),
-		readToken:   get("GATEWAY_READ_TOKEN"),
-		lossyURL:    get("GATEWAY_LOSSY_URL"),
-		awayURL:     get("GATEWAY_AWAY_URL"),
-		brokenURL:   get("GATEWAY_BROKEN_URL"),
-		topicPrefix: get("GATEWAY_TOPIC_PREFIX"),
+		url:          get("GATEWAY_URL"),
+		token:        get("GATEWAY_TOKEN"),
+		readToken:    get("GATEWAY_READ_TOKEN"),
+		lossyURL:     get("GATEWAY_LOSSY_URL"),
+		awayURL:      get("GATEWAY_AWAY_URL"),
+		brokenURL:    get("GATEWAY_BROKEN_URL"),
+		oddURL:       get("GATEWAY_ODD_URL"),
+		untrustedURL: get("GATEWAY_UNTRUSTED_URL"),
+		topicPrefix:  get("GATEWAY_TOPIC_PREFIX"),
 	}
 	if len(missing) > 0 {
 		return given, fmt.Errorf("the environment lacks %s; clients/BEHAVIOUR.md says what they are", strings.Join(missing, ", "))

@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace NestjsDelayQueue;
 
-use NestjsDelayQueue\Exception\{DelayQueueException, InvalidArgumentException, PublishManyException};
-use NestjsDelayQueue\Internal\{Answer, Http, Json, Problem, Time, Transport};
+use NestjsDelayQueue\Exception\{DelayQueueException, InvalidArgumentException, PublishManyException, UnavailableException};
+use NestjsDelayQueue\Internal\{Answer, Credentials, Http, Json, Problem, Time, Transport, Unreadable};
 
 /**
  * Publishes, receives and looks after delayed messages through a gateway of nestjs-delay-queue.
@@ -25,7 +25,9 @@ final class DelayQueue
     /**
      * @param string $url the gateway, such as 'https://queue.example.com', with the path that a Nest application has
      *     given it
-     * @param string|null $token what the gateway asks for as `Authorization: Bearer`
+     * @param string|(\Closure(): ?string)|null $token what the gateway asks for as `Authorization: Bearer`, or a closure
+     *     that returns the current one. It is asked for each call, and once more if the gateway refuses what it has
+     *     returned; if it throws, that try of the call has failed
      * @param int|string|\DateInterval $timeout longest time of one try; a receive has its `wait` on top
      * @param int|string|\DateInterval $retryFor for how long a call is repeated, at most 100 s: the gateway knows for two
      *     minutes what it has done
@@ -34,13 +36,14 @@ final class DelayQueue
      */
     public function __construct(
         string $url,
-        #[\SensitiveParameter] ?string $token = null,
+        #[\SensitiveParameter] string|\Closure|null $token = null,
         int|string|\DateInterval $timeout = '10s',
         int|string|\DateInterval $retryFor = '15s',
         array $tls = [],
     ) {
         $this->transport = new Transport(
-            new Http($url, $token, $tls),
+            new Http($url, $tls),
+            $token instanceof \Closure ? $token : Credentials::checked($token),
             Time::milliseconds('timeout', $timeout, 1),
             Time::milliseconds('retryFor', $retryFor, 0, 100_000),
         );
@@ -58,7 +61,8 @@ final class DelayQueue
     }
 
     /**
-     * Publishes several messages in one request. One that cannot be right, such as for its delay, refuses them all.
+     * Publishes several messages in one request. One that cannot be right, such as for its delay, refuses them all. If
+     * Redis is away for some, all are sent again, which publishes none twice.
      *
      * @param list<NewMessage> $messages 1 to 1,000
      * @return list<PublishedMessage> in the order of the messages
@@ -67,17 +71,12 @@ final class DelayQueue
     public function publishMany(string $topic, array $messages): array
     {
         $body = ['messages' => array_map(static fn (NewMessage $one) => $one->toFields(), array_values($messages))];
-        $answer = $this->transport->call('POST', self::path($topic, '/messages'), $body, isOnce: true);
-        $results = [];
-        $isRefused = false;
-        foreach ($answer->objects('messages') as $result) {
-            $problem = $result->field('error');
-            $isRefused = $isRefused || $problem !== null;
-            $results[] = $problem === null
-                ? $result->as(PublishedMessage::class)
-                : Problem::of($problem, (int) (new Answer($problem))->field('status'));
-        }
-        return $isRefused ? throw new PublishManyException($results) : $results;
+        $path = self::path($topic, '/messages');
+        $troubleIn = static fn (Answer $answer) => self::refusals($answer, UnavailableException::class)[0] ?? null;
+        $answer = $this->transport->call('POST', $path, $body, isOnce: true, troubleIn: $troubleIn);
+        $results = self::publishResults($answer);
+        self::counted($results, $messages);
+        return self::refusals($answer, DelayQueueException::class) === [] ? $results : throw new PublishManyException($results);
     }
 
     /** @throws Exception\NotFoundException if there is no such message */
@@ -121,6 +120,7 @@ final class DelayQueue
      * @param int|string|\DateInterval $wait longest time until there is a message, up to a minute
      * @param int|string|\DateInterval|null $lease at least 1 s; 0: they are gone when they are received; the gateway's
      *     by default
+     * @param string|null $consumer names who receives, for those who look at the fleet; the gateway names it by default
      * @return list<ReceivedMessage> none after `$wait`
      */
     public function receive(
@@ -128,8 +128,10 @@ final class DelayQueue
         int $max = 1,
         int|string|\DateInterval $wait = 0,
         int|string|\DateInterval|null $lease = null,
+        ?string $consumer = null,
     ): array {
-        return $this->receiveFor(null, $topics, $max, Time::milliseconds('wait', $wait), Time::duration('lease', $lease));
+        $wait = Time::milliseconds('wait', $wait);
+        return $this->receiveFor(null, $topics, $max, $wait, Time::duration('lease', $lease), $consumer);
     }
 
     /** Settles a message, in any process that has its receipt. */
@@ -153,7 +155,7 @@ final class DelayQueue
     public function extend(string $receipt, int|string|\DateInterval $lease): LeaseStatus
     {
         $body = ['extensions' => [['receipt' => $receipt, 'lease' => Time::duration('lease', $lease)]]];
-        [$result] = $this->transport->call('POST', '/v1/extend', $body)->objects('results');
+        [$result] = self::counted($this->transport->call('POST', '/v1/extend', $body)->objects('results'), [$receipt]);
         return $result->enum('status', LeaseStatus::class);
     }
 
@@ -180,15 +182,43 @@ final class DelayQueue
      * @param string|list<string> $topics
      * @return list<ReceivedMessage>
      */
-    public function receiveFor(?int $retryFor, string|array $topics, int $max, int $wait, int|string|null $lease): array
-    {
-        $body = Json::given(['max' => $max, 'wait' => $wait, 'lease' => $lease]);
+    public function receiveFor(
+        ?int $retryFor,
+        string|array $topics,
+        int $max,
+        int $wait,
+        int|string|null $lease,
+        ?string $consumer,
+    ): array {
+        $body = Json::given(['max' => $max, 'wait' => $wait, 'lease' => $lease, 'consumer' => $consumer]);
         [$path, $body] = is_array($topics)
             ? ['/v1/receive', ['topics' => array_values($topics), ...$body]]
             : [self::path($topics, '/receive'), $body];
         $answer = $this->transport->call('POST', $path, $body, wait: $wait, retryFor: $retryFor);
         $received = fn (Answer $message) => $message->as(ReceivedMessage::class, ['queue' => $this]);
-        return array_map($received, $answer->objects('messages'));
+        $messages = array_map($received, $answer->objects('messages'));
+        $isUnreadable = static fn (ReceivedMessage $message) => $message->payload === Unreadable::Payload;
+        $this->giveUp(array_filter($messages, $isUnreadable));
+        return array_values(array_filter($messages, static fn ($message) => !$isUnreadable($message)));
+    }
+
+    /**
+     * Nobody can handle them here, and those that came with them must not suffer.
+     *
+     * @param array<int, ReceivedMessage> $messages
+     */
+    private function giveUp(array $messages): void
+    {
+        $reason = 'Its payload is nested deeper than PHP can read.';
+        $leased = array_filter($messages, static fn ($message) => $message->lease > 0);
+        if ($leased === []) {
+            return;
+        }
+        try {
+            $this->settleMany(array_map(static fn ($message) => Settlement::dead($message->receipt, $reason), $leased));
+        } catch (DelayQueueException) {
+            // They come again when their leases end.
+        }
     }
 
     /**
@@ -200,7 +230,41 @@ final class DelayQueue
     {
         $body = ['settlements' => array_map(static fn (Settlement $one) => $one->toFields(), array_values($settlements))];
         $answer = $this->transport->call('POST', '/v1/settle', $body, true, 0, $timeout, $retryFor);
-        return array_map(static fn (Answer $one) => $one->enum('status', SettleStatus::class), $answer->objects('results'));
+        $results = self::counted($answer->objects('results'), $settlements);
+        return array_map(static fn (Answer $one) => $one->enum('status', SettleStatus::class), $results);
+    }
+
+    /** @return list<PublishedMessage|DelayQueueException> */
+    private static function publishResults(Answer $answer): array
+    {
+        return array_map(static function (Answer $result): PublishedMessage|DelayQueueException {
+            $problem = $result->field('error');
+            return $problem === null
+                ? $result->as(PublishedMessage::class)
+                : Problem::of($problem, (int) (new Answer($problem))->field('status'));
+        }, $answer->objects('messages'));
+    }
+
+    /**
+     * @template T of DelayQueueException
+     * @param class-string<T> $class
+     * @return list<T>
+     */
+    private static function refusals(Answer $answer, string $class): array
+    {
+        return array_values(array_filter(self::publishResults($answer), static fn ($result) => $result instanceof $class));
+    }
+
+    /**
+     * @template T
+     * @param list<T> $results
+     * @param array<mixed> $asked
+     * @return list<T>
+     */
+    private static function counted(array $results, array $asked): array
+    {
+        $numbers = count($results) . ' results were answered, and not ' . count($asked);
+        return count($results) === count($asked) ? $results : throw new DelayQueueException('UNEXPECTED_ANSWER', "$numbers.", 200);
     }
 
     private static function path(string $topic, string $rest): string

@@ -12,8 +12,8 @@ final class MessageDetails
      *     finished: when it ended
      * @param string|null $outcome finished: what became of it
      * @param \DateTimeImmutable|null $dueAt finished: when it was due last
-     * @param int|null $duration finished: how long it was in hand the last time
-     * @param string|null $process who has it, or had it last
+     * @param int|null $duration finished: how long the last call of its handler took
+     * @param string|null $process finished: which process has handled it
      * @param array<string, string> $headers
      * @param list<string> $tags
      * @param int $attempts spent so far

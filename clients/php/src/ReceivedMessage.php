@@ -41,13 +41,13 @@ final class ReceivedMessage
     }
 
     /** The attempt has failed: it comes again by its backoff, or after the delay, or is a dead letter after the last. */
-    public function retry(?string $reason = null, int|string|\DateInterval|null $delay = null): SettleStatus
+    public function retry(string|\Throwable|null $reason = null, int|string|\DateInterval|null $delay = null): SettleStatus
     {
         return $this->queue->settle(Settlement::retry($this->receipt, $reason, $delay));
     }
 
     /** It becomes a dead letter at once. */
-    public function dead(?string $reason = null): SettleStatus
+    public function dead(string|\Throwable|null $reason = null): SettleStatus
     {
         return $this->queue->settle(Settlement::dead($this->receipt, $reason));
     }

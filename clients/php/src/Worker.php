@@ -30,15 +30,18 @@ final class Worker
     /**
      * @param string|list<string> $topics of several, the messages of the first come first
      * @param callable(ReceivedMessage): mixed $handler may throw RetryLaterException or UnrecoverableException; opens
-     *     what it needs, such as a database, itself
+     *     what it needs, such as a database, itself. A generator or a promise as its result has not run: it is a failure
      * @param int $concurrency most handlers at once, 1 to 200, each in a process of its own
      * @param int|string|\DateInterval $lease after which a message comes again if this whole worker is gone, at least
      *     1 s; renewed after each third of it
-     * @param int|string|\DateInterval $wait for how long one request waits for messages, 100 ms to a minute
+     * @param int|string|\DateInterval $wait for how long one request waits for messages, 100 ms to a minute. Where a
+     *     proxy does not tell the gateway that a stopped worker waits no more, what falls due meanwhile comes after its
+     *     lease
      * @param int|string|\DateInterval|null $timeout longest run of a handler; then its process is ended, and the attempt
      *     has failed
      * @param int|string|\DateInterval $shutdownTimeout how long handlers may take to end when the worker is stopped;
      *     then their processes are ended, and their messages released
+     * @param string|null $consumer names this worker for those who look at the fleet; the gateway names it by default
      * @param (\Closure(string): void)|null $log gets a sentence about what goes wrong; writes to STDERR by default
      * @throws InvalidArgumentException
      */
@@ -48,10 +51,11 @@ final class Worker
         callable $handler,
         public readonly int $concurrency = 1,
         int|string|\DateInterval $lease = '30s',
-        int|string|\DateInterval $wait = '20s',
+        int|string|\DateInterval $wait = '5s',
         int|string|\DateInterval|null $timeout = null,
         int|string|\DateInterval $shutdownTimeout = '10s',
         ?\Closure $log = null,
+        public readonly ?string $consumer = null,
     ) {
         if (!function_exists('pcntl_fork') || !function_exists('posix_kill')) {
             $detail = 'A worker needs the extensions pcntl and posix. Without them, call receive() again and again.';
@@ -76,6 +80,7 @@ final class Worker
      * what they did. It goes on by itself after the gateway was away.
      *
      * @throws DelayQueueException if the gateway refuses to give messages, for example since the token has no right to
+     *     them, or a guard before it does, or its certificate is not trusted
      */
     public function run(): void
     {
@@ -94,7 +99,7 @@ final class Worker
         }
     }
 
-    /** As SIGTERM; for signal handlers of the application. A handler has no effect with it, since its process is another. */
+    /** As SIGTERM; for signal handlers of the application, and for handlers, whose message is settled before. */
     public function stop(): void
     {
         $this->isStopping = true;

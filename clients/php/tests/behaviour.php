@@ -11,7 +11,7 @@ foreach (['assertions', 'environment', 'processes', 'readme', 'runner'] as $file
 
 /** Runs the behaviours of clients/BEHAVIOUR.md and the code of the README: all, or those that are named as arguments. */
 $tests = [];
-foreach (['publishing', 'receiving', 'working', 'readme'] as $file) {
+foreach (['publishing', 'receiving', 'working', 'rules', 'readme'] as $file) {
     $tests += require __DIR__ . "/behaviours/$file.php";
 }
 ksort($tests);

@@ -57,7 +57,7 @@ class StubGateway:
                 if isinstance(told, str):
                     self.close_connection = True
                     return
-                body = json.dumps(told.body).encode()
+                body = told.body if isinstance(told.body, bytes) else json.dumps(told.body).encode()
                 self.send_response(told.status)
                 headers: Dict[str, str] = {"Content-Length": str(len(body)), **told.headers}
                 for name, value in headers.items():

@@ -316,7 +316,7 @@ def b17_at_most_once() -> None:
 
 @behaviour
 def b18_priority() -> None:
-    first, second, third = topic(18), topic(31), topic(32)
+    first, second, third = topic(18), topic(51), topic(52)
     for name in (third, second, first):
         client().publish_many(name, [Message(n) for n in range(2)])
     order: List[str] = []
@@ -511,13 +511,13 @@ def b27_worker_stops() -> None:
     stats = client().stats(topic(27))
     check.assertEqual((stats.counters["acked"], stats.scheduled, stats.in_flight), (2, 4, 0))
     # One that waits for messages stops as well, and what comes afterwards it does not take.
-    idle = work(33, running, wait="60s")
+    idle = work(53, running, wait="60s")
     time.sleep(0.5)
     begin = time.monotonic()
     check.assertTrue(idle.stop())
     check.assertLess(time.monotonic() - begin, 30)
-    client().publish(topic(33), "later")
-    check.assertEqual(take(topic(33), lease="10s")[0].ack(), "settled")
+    client().publish(topic(53), "later")
+    check.assertEqual(take(topic(53), lease="10s")[0].ack(), "settled")
     check.assertEqual(len(running.calls), 2)
 
 
@@ -550,6 +550,144 @@ def b29_schedules() -> None:
     message.ack()
     check.assertTrue(schedules.remove(name))
     refused(NotFoundError, "SCHEDULE_NOT_FOUND", lambda: schedules.get(name))
+
+
+def odd(what: str, number: int, **options: Any) -> DelayQueue:
+    """By a proxy that does something odd."""
+    return DelayQueue(f"{given('ODD_URL')}/{what}/{topic(number)}", given("TOKEN"), timeout="30s", **options)
+
+
+def publish_one(number: int, payload: Any = 1, **options: Any) -> None:
+    client().publish(topic(number), payload, id=f"{number}", **options)
+
+
+def failure_of(number: int) -> Any:
+    """Why the message is a dead letter."""
+    eventually(lambda: client().get(topic(number), f"{number}").state == "dead", "it is a dead letter")
+    return client().get(topic(number), f"{number}").failure
+
+
+@behaviour
+def b30_guards() -> None:
+    for what, kind, code in (("401", UnauthorizedError, "UNAUTHORIZED"), ("403", ForbiddenError, "FORBIDDEN")):
+        queue = odd(what, 30)
+        refused(kind, code, lambda: queue.publish(topic(30), 1))
+        refused(kind, code, lambda: Worker(queue, topic(30), print).run(handle_signals=False))
+
+
+@behaviour
+def b31_proxies() -> None:
+    refused(DelayQueueError, "UNEXPECTED_ANSWER", lambda: odd("400-twice", 31).publish(topic(31), 1))
+    publish_one(31)
+    worker = Worker(odd("400-twice", 51), topic(31), lambda message: worker.stop())
+    check.assertTrue(worker.run(handle_signals=False))
+
+
+@behaviour
+def b32_retry_after() -> None:
+    begin = time.monotonic()
+    check.assertFalse(odd("503-once", 32).publish(topic(32), 1).duplicate)
+    check.assertGreaterEqual(time.monotonic() - begin, 2)
+
+
+@behaviour
+def b33_some_of_many() -> None:
+    published = odd("207-once", 33).publish_many(topic(33), [Message(n) for n in range(3)])
+    check.assertEqual((len(published), client().stats(topic(33)).counters["published"]), (3, 3))
+
+
+@behaviour
+def b34_untrusted() -> None:
+    queue = DelayQueue(given("UNTRUSTED_URL"), given("TOKEN"))
+    refused(DelayQueueError, "UNTRUSTED_CERTIFICATE", lambda: queue.publish(topic(34), 1))
+    refused(DelayQueueError, "UNTRUSTED_CERTIFICATE", lambda: Worker(queue, topic(34), print).run(handle_signals=False))
+
+
+@behaviour
+def b35_timeouts() -> None:
+    runs: List[str] = []
+    end = threading.Event()
+    publish_one(35, attempts=1)
+    
+    def hang(message: ReceivedMessage) -> None:
+        runs.append(message.id)
+        end.wait(60)
+
+    worker = work(35, hang, timeout="1s", lease="10s")
+    check.assertEqual(failure_of(35).name, "HandlerTimeoutError")
+    end.set()
+    check.assertTrue(worker.stop())
+    check.assertEqual(runs, ["35"])
+
+
+@behaviour
+def b36_what_has_not_run() -> None:
+    async def handle() -> None:
+        pass
+
+    publish_one(36, attempts=1)
+    worker = work(36, lambda message: handle())
+    check.assertEqual(failure_of(36).name, "TypeError")
+    worker.stop()
+
+
+@behaviour
+def b37_unreadable() -> None:
+    for payload in ("one", "deep", "two"):
+        client().publish(topic(37), payload, id=payload, key="k")
+    handled: List[str] = []
+    worker = work(37, lambda message: handled.append(message.payload), odd("deep", 37))
+    eventually(lambda: sorted(handled) == ["one", "two"], "the others are handled")
+    eventually(lambda: client().get(topic(37), "deep", key="k").state == "dead", "it is a dead letter")
+    worker.stop()
+    failure = client().get(topic(37), "deep", key="k").failure
+    check.assertIn("nested deeper", failure.message if failure else "")
+
+
+@behaviour
+def b38_stopped_by_a_handler() -> None:
+    publish_one(38)
+    worker = Worker(client(), topic(38), lambda message: worker.stop(), concurrency=1)
+    check.assertTrue(worker.run(handle_signals=False))
+    check.assertEqual(client().stats(topic(38)).counters["acked"], 1)
+
+
+@behaviour
+def b39_numbers() -> None:
+    for number in (2**53 + 1, -0.0):
+        error = refused(InvalidArgumentError, "INVALID_ARGUMENT", lambda: publish_one(39, {"lines": [{"id": number}]}))
+        check.assertIn("payload.lines[0].id", error.detail)
+    numbers = [2**53, 10**17, 0.1, -12.5, 1e300]
+    publish_one(39, numbers)
+    message = take(topic(39))[0]
+    check.assertEqual(message.payload, numbers)
+    message.ack()
+
+
+@behaviour
+def b40_tokens() -> None:
+    tokens = iter(["another", given("TOKEN"), None, given("TOKEN"), given("TOKEN")])
+
+    def token() -> str:
+        return next(tokens) or str(1 / 0)
+
+    queue = DelayQueue(given("URL"), token, timeout="30s")
+    for _ in range(3):
+        queue.publish(topic(40), 1)
+    check.assertEqual(next(tokens, "none"), "none")
+
+
+@behaviour
+def b41_errors() -> None:
+    def handler(message: ReceivedMessage) -> None:
+        raise LookupError("no such order")
+
+    publish_one(41, attempts=1)
+    worker = work(41, handler)
+    failure = failure_of(41)
+    worker.stop()
+    check.assertEqual((failure.name, failure.message), ("LookupError", "no such order"))
+    check.assertIn("test_behaviour.py", failure.stack)
 
 
 def load_tests(_loader: unittest.TestLoader, _tests: unittest.TestSuite, _pattern: str) -> unittest.TestSuite:

@@ -35,6 +35,7 @@ from nestjs_delay_queue import (
     UnauthorizedError,
     UnavailableError,
 )
+from nestjs_delay_queue._json import json_of
 from nestjs_delay_queue._transport import Pauses
 
 
@@ -251,6 +252,18 @@ class Repeating(unittest.TestCase):
             self.assertEqual(len(gateway.asked), 10)
             self.assertFalse(any("Idempotency-Key" in asked.headers for asked in gateway.asked))
 
+    def test_many_of_which_some_failed_on_their_way_are_sent_again(self) -> None:
+        away = {"error": {"status": 503, "code": "BROKER_UNAVAILABLE", "detail": "Redis is away."}}
+        some = Answer(207, {"messages": [published("a"), away]})
+        with StubGateway(Answers(some, Answer(201, {"messages": [published("a"), published("b")]}))) as gateway:
+            told = gateway.client().publish_many("t", [Message(1), Message(2)])
+            self.assertEqual([one.id for one in told], ["a", "b"])
+            first, second = [asked.headers["Idempotency-Key"] for asked in gateway.asked]
+        self.assertEqual(first, second)
+        with StubGateway(Answers(some)) as gateway, self.assertRaises(PublishManyError) as raised:
+            gateway.client(retry_for="500ms").publish_many("t", [Message(1), Message(2)])
+        self.assertIsInstance(raised.exception.results[1], UnavailableError)
+
     def test_what_is_safe_to_repeat_is_repeated_too(self) -> None:
         with StubGateway(Answers(LOST, problem(503, "BROKER_UNAVAILABLE"), Answer(200, {"result": "moved"}))) as gateway:
             self.assertEqual(gateway.client().reschedule("t", "a", delay="1m"), "moved")
@@ -372,12 +385,88 @@ class Requests(unittest.TestCase):
             self.assertEqual([one.headers["Authorization"] for one in gateway.asked], ["Bearer first", "Bearer second"])
             self.assertEqual(gateway.asked[0].headers["X-Tenant"], "7")
 
+    def test_a_token_that_is_refused_is_asked_for_once_more(self) -> None:
+        for refused, expected in ((1, "Bearer new"), (2, "Bearer new")):
+            tokens = ["new", "old"]
+            answers = Answers(*[problem(401, "UNAUTHORIZED")] * refused, Answer(201, published()))
+            with StubGateway(answers) as gateway:
+                queue = gateway.client(lambda: tokens.pop())
+                if refused == 1:
+                    queue.publish("t", 1)
+                else:
+                    with self.assertRaises(UnauthorizedError):
+                        queue.publish("t", 1)
+                self.assertEqual([one.headers["Authorization"] for one in gateway.asked], ["Bearer old", expected])
+
+    def test_a_function_of_tokens_that_fails_is_asked_again(self) -> None:
+        tokens: List[str] = []
+
+        def token() -> str:
+            tokens.append("t")
+            if len(tokens) < 3:
+                raise ConnectionError("The server of tokens is away.")
+            return "good"
+
+        with StubGateway(Answers(Answer(201, published()))) as gateway:
+            gateway.client(token).publish("t", 1)
+            self.assertEqual((len(tokens), len(gateway.asked)), (3, 1))
+            tokens.clear()
+            with self.assertRaises(UnavailableError) as raised:
+                gateway.client(token, retry_for=0).publish("t", 1)
+        self.assertEqual(raised.exception.code, "NO_TOKEN")
+
+    def test_a_request_is_written_in_one_piece(self) -> None:
+        pieces: List[int] = []
+        send = socket.socket.sendall
+
+        def sendall(sock: socket.socket, data: bytes, *more: int) -> None:
+            if b"Idempotency-Key" in data:
+                pieces.append(len(data))
+            send(sock, data, *more)
+
+        with StubGateway(Answers(Answer(201, published()))) as gateway, mock.patch("socket.socket.sendall", sendall):
+            gateway.client().publish("t", "x" * 10_000)
+        self.assertEqual([size > 10_000 for size in pieces], [True])
+
+    def test_what_cannot_be_sent_is_an_error_of_this_package(self) -> None:
+        with StubGateway(Answers(Answer(200, {"results": []}))) as gateway:
+            queue = gateway.client()
+            wrong: Dict[str, Callable[[], Any]] = {
+                "topic": lambda: queue.get("t", "\ud800"),
+                "host": lambda: DelayQueue(f"http://{'a' * 64}.example"),
+                "header": lambda: gateway.client(headers={"X": "a\r\nb"}),
+                "duration": lambda: queue.publish("t", 1, delay=f"{'9' * 400}d"),
+                "time": lambda: queue.publish("t", 1, deliver_at=datetime.max.replace(tzinfo=timezone(timedelta(hours=-1)))),
+                "results": lambda: queue.settle("r", "ack"),
+            }
+            for name, call in wrong.items():
+                with self.subTest(name), self.assertRaises(DelayQueueError):
+                    call()
+
+    def test_numbers_that_would_arrive_as_others_are_refused_with_their_place(self) -> None:
+        for number in (2**53 + 1, -(2**53) - 1, 2**60, 10**400, -0.0, float("nan"), float("inf")):
+            with self.subTest(number=number), self.assertRaises(InvalidArgumentError) as raised:
+                json_of("The message", {"payload": {"lines": [{"id": 1}, {"id": number}]}})
+            self.assertIn("'payload.lines[1].id'", raised.exception.detail)
+        good: List[Any] = [2**53, 2**53 + 2, 10**17, 10**20, 0.1, 1e300, 0.12345678901234567, 0, True, "9007199254740993 NaN -0.0"]
+        self.assertEqual(json.loads(json_of("The message", good)), good)
+
+    def test_a_payload_that_is_nested_too_deep_stops_only_itself(self) -> None:
+        texts = ", ".join(json.dumps({**received(one), "headers": {'a]"': "}["}}) for one in ("a", "deep", "b"))
+        messages = texts.replace('{"id": "deep"}', "[" * 3000 + "]" * 3000)
+        results = {"results": [{"receipt": "receipt-of-deep", "status": "settled"}]}
+        with StubGateway(Answers(Answer(200, f'{{"messages":[{messages}]}}'.encode()), Answer(200, results))) as gateway:
+            given = gateway.client().receive("t", max=3)
+            self.assertEqual([(one.id, one.payload) for one in given], [("a", {"id": "a"}), ("b", {"id": "b"})])
+            [settled] = gateway.asked[1].body["settlements"]
+        self.assertEqual((settled["receipt"], settled["outcome"]), ("receipt-of-deep", "dead"))
+
     def test_several_topics_go_to_the_route_for_several(self) -> None:
         with StubGateway(Answers(Answer(200, {"messages": [received("a")]}))) as gateway:
-            message = gateway.client().receive(["x", "y"], max=3, lease="1m")[0]
+            message = gateway.client().receive(["x", "y"], max=3, lease="1m", consumer="shop")[0]
             asked = gateway.asked[0]
         self.assertEqual(asked.path, "/v1/receive")
-        self.assertEqual(asked.body, {"topics": ["x", "y"], "max": 3, "wait": 0, "lease": 60_000})
+        self.assertEqual(asked.body, {"topics": ["x", "y"], "max": 3, "wait": 0, "lease": 60_000, "consumer": "shop"})
         self.assertEqual((message.id, message.payload, message.max_attempts), ("a", {"id": "a"}, 5))
 
     def test_settlements_are_told_as_they_are(self) -> None:

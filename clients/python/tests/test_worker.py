@@ -8,12 +8,14 @@ import signal
 import threading
 import time
 import unittest
-from typing import Any, Callable, Dict, List, Optional, Union
+from concurrent.futures import Future
+from typing import Any, AsyncIterator, Callable, Dict, Iterator, List, Optional, Union
 
 from support import PACKAGE  # noqa: F401
 from stub_gateway import LOST, Answer, Asked, StubGateway, problem, received
 from nestjs_delay_queue import (
     DelayQueue,
+    DelayQueueError,
     Duration,
     ExtendResult,
     Handler,
@@ -87,7 +89,7 @@ class Topic:
         with self._lock:
             self.settle_requests += 1
         time.sleep(0.05)
-        if len(settlements) > 1 and any(one.get("reason") == "refuse me" for one in settlements):
+        if len(settlements) > 1 and any("refuse me" in str(one) for one in settlements):
             return problem(400, "INVALID_ARGUMENT")
         for one in settlements:
             self.settled[one["receipt"].replace("receipt-of-", "")] = one
@@ -117,9 +119,13 @@ class Workers(unittest.TestCase):
             self.assertTrue(worker.stop())
         told = {id: {**one, "receipt": ""} for id, one in topic.settled.items()}
         self.assertEqual(told["done"], {"receipt": "", "outcome": "ack"})
-        self.assertEqual(told["failed"], {"receipt": "", "outcome": "retry", "reason": "ValueError: no such order"})
+        self.assertEqual((told["failed"]["outcome"], told["failed"]["error"]["name"]), ("retry", "ValueError"))
+        self.assertEqual(told["failed"]["error"]["message"], "no such order")
+        self.assertIn("in handler", told["failed"]["error"]["stack"])
         self.assertEqual(told["later"], {"receipt": "", "outcome": "release", "delay": 2000})
-        self.assertEqual(told["hopeless"], {"receipt": "", "outcome": "dead", "reason": "unknown customer"})
+        error = told["hopeless"].pop("error")
+        self.assertEqual(told["hopeless"], {"receipt": "", "outcome": "dead"})
+        self.assertEqual((error["name"], error["message"]), ("UnrecoverableError", "unknown customer"))
         self.assertEqual(told["by itself"], {"receipt": "", "outcome": "release"})
 
     def test_what_is_delivered_at_most_once_is_handled_and_neither_renewed_nor_settled(self) -> None:
@@ -250,6 +256,7 @@ class Workers(unittest.TestCase):
             worker = work(gateway.client(), lambda m: told.set() if m.lost.wait(30) else None, timeout="200ms").start()
             self.assertTrue(told.wait(30))
             worker.stop()
+        self.assertEqual((topic.settled["a"]["outcome"], topic.settled["a"]["error"]["name"]), ("retry", "HandlerTimeoutError"))
 
     def test_a_gateway_that_shuts_down_and_comes_back_is_no_reason_to_end(self) -> None:
         restart: List[Union[Answer, str]] = [
@@ -324,8 +331,10 @@ class Workers(unittest.TestCase):
             eventually(lambda: len(topic.settled) == 3, "all are settled")
             self.assertTrue(worker.stop())
         self.assertEqual({one["outcome"] for one in topic.settled.values()}, {"retry"})
-        self.assertEqual(topic.settled["exit"]["reason"], "SystemExit: 3")
-        self.assertEqual(topic.settled["surrogate"]["reason"], "OSError: no file ?")
+        texts = {id: (one["error"]["name"], one["error"]["message"]) for id, one in topic.settled.items()}
+        self.assertEqual(texts["exit"], ("SystemExit", "3"))
+        self.assertEqual(texts["surrogate"], ("OSError", "no file ?"))
+        self.assertEqual(texts["unprintable"], ("Unprintable", "Its text cannot be made."))
 
     def test_a_second_signal_does_what_it_would_without_a_worker(self) -> None:
         topic = Topic("a")
@@ -363,6 +372,9 @@ class Workers(unittest.TestCase):
         async def coroutine(message: ReceivedMessage) -> None:
             pass
 
+        def generator(message: ReceivedMessage) -> Iterator[None]:
+            yield
+
         def handler(message: ReceivedMessage) -> None:
             pass
 
@@ -376,10 +388,57 @@ class Workers(unittest.TestCase):
                 "shutdown_timeout": lambda: Worker(queue, "t", handler, shutdown_timeout=-1),
                 "topics": lambda: Worker(queue, [], handler),
                 "coroutine": lambda: Worker(queue, "t", coroutine),
+                "generator": lambda: Worker(queue, "t", generator),
             }
             for name, make in wrong.items():
                 with self.subTest(name), self.assertRaises(InvalidArgumentError):
                     make()
+
+    def test_what_has_still_to_be_run_is_a_failure(self) -> None:
+        async def coroutine() -> None:
+            pass
+
+        async def async_generator() -> AsyncIterator[None]:
+            yield
+
+        results: Dict[str, Callable[[], Any]] = {
+            "coroutine": coroutine,
+            "generator": lambda: (n for n in range(1)),
+            "async generator": async_generator,
+            "future": Future,
+        }
+        topic = Topic(*results)
+        with StubGateway(topic) as gateway:
+            worker = work(gateway.client(), lambda message: results[message.id]()).start()
+            eventually(lambda: len(topic.settled) == len(results), "all are settled")
+            worker.stop()
+        told = {(one["outcome"], one["error"]["name"]) for one in topic.settled.values()}
+        self.assertEqual(told, {("retry", "TypeError")})
+
+    def test_a_handler_may_stop_its_worker(self) -> None:
+        for is_run in (True, False):
+            told: List[bool] = []
+            topic = Topic("a")
+            with StubGateway(topic) as gateway:
+                worker = work(gateway.client(), lambda message: told.append(worker.stop()))
+                if is_run:
+                    worker.run(handle_signals=False)
+                else:
+                    worker.start()
+                eventually(lambda: topic.settled["a"]["outcome"] == "ack" if topic.settled else False, "it is settled")
+            self.assertEqual(told, [False])
+
+    def test_run_ends_at_a_guard_and_goes_on_at_a_proxy(self) -> None:
+        for status in (401, 403):
+            with StubGateway(lambda asked: Answer(status, {"message": "Not you", "statusCode": status})) as gateway:
+                with self.assertRaises(DelayQueueError) as raised:
+                    work(gateway.client(), lambda message: None).run(handle_signals=False)
+            self.assertEqual(raised.exception.code, {401: "UNAUTHORIZED", 403: "FORBIDDEN"}[status])
+        answers: List[Answer] = [Answer(400, {"message": "No"}), Answer(400, b"<html>")]
+        topic = Topic("a")
+        with StubGateway(lambda asked: answers.pop() if answers else topic(asked)) as gateway:
+            worker = work(gateway.client(), lambda message: worker.stop())
+            self.assertTrue(worker.run(handle_signals=False))
 
     def test_a_delay_that_is_none_puts_the_message_off_all_the_same(self) -> None:
         delays: List[Duration] = ["soon", -1, "11y"]
@@ -401,6 +460,7 @@ class LeasesAlone(unittest.TestCase):
         be_quiet(self)
         self.extended: List[str] = []
         self.answer = "extended"
+        self.given_up: List[ReceivedMessage] = []
         self.refused: Optional[str] = None
 
     def extend_many(self, receipts: List[str], lease: int, **_options: Any) -> List[ExtendResult]:
@@ -410,7 +470,7 @@ class LeasesAlone(unittest.TestCase):
         return [ExtendResult(receipt, self.answer) for receipt in receipts]  # type: ignore[arg-type]
 
     def leases(self, timeout: Optional[float] = None) -> Leases:
-        leases = Leases(self, 600_000, timeout)  # type: ignore[arg-type]
+        leases = Leases(self, 600_000, timeout, self.given_up.append)  # type: ignore[arg-type]
         self.addCleanup(leases.stop)
         leases.start()
         return leases
@@ -439,6 +499,7 @@ class LeasesAlone(unittest.TestCase):
         leases, message = self.leases(timeout=3), self.message()
         leases.add(message, time.monotonic())
         self.assertTrue(message.lost.wait(30))
+        self.assertEqual((self.given_up, message.is_settled), ([message], True))
         leases.add(self.message("b"), time.monotonic() - 1000)
         eventually(lambda: self.extended == ["receipt-of-b"], "the other one is renewed")
 

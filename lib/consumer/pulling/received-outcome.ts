@@ -78,6 +78,7 @@ export function verdictOf(
   if (outcome === 'ack') return ACKED;
   if (outcome === 'release') return delay === undefined ? RELEASED : failed(putOffBy(delay), number, backoff);
   if (outcome === 'dead') {
+    if (reason instanceof UnrecoverableError) return failedAttempt(reason, number, backoff, run);
     const cause = isError(reason) ? { cause: reason } : {};
     return failedAttempt(saidBy(reason, new UnrecoverableError(textOf(reason), cause)), number, backoff, run);
   }

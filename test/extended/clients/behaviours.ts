@@ -3,12 +3,13 @@ import type { Suite } from './suites.js';
 
 export const BEHAVIOUR_LIST = 'clients/BEHAVIOUR.md';
 
-const ROW = /^\| (B\d\d) +\| (all|clients) +\|/gm;
+const ROW = /^\| (B\d\d) +\| ([a-z, ]+?) +\|/gm;
 
 /** The numbers of what a suite has to show, by the table of `clients/BEHAVIOUR.md`. */
-export function numbersFor({ shows }: Pick<Suite, 'shows'>): string[] {
+export function numbersFor({ name, shows }: Pick<Suite, 'name' | 'shows'>): string[] {
   const rows = [...readFileSync(BEHAVIOUR_LIST, 'utf8').matchAll(ROW)];
-  return rows.filter(([, , who]) => who === 'all' || who === shows).map(([, number]) => String(number));
+  const isShown = (who: string): boolean => ['all', shows].includes(who) || who.split(', ').includes(name);
+  return rows.filter(([, , who = '']) => isShown(who)).map(([, number]) => String(number));
 }
 
 const LINE = /^(?:(ok) (B\d\d)|not ok (B\d\d) - (.*))$/gm;

@@ -1,7 +1,9 @@
 import type { PrivateRedis } from '../servers/redis-server.js';
 import { startRedis } from '../servers/redis-server.js';
+import { startTlsServer } from '../servers/tls-server.js';
 import { BrokenProxy } from './broken-proxy.js';
 import { LossyProxy } from './lossy-proxy.js';
+import { OddProxy } from './odd-proxy.js';
 import { startNestGateway } from './nest-gateway.js';
 import { type Gateway, type GatewaySettings, READ_TOKEN, TOKEN } from './gateway.js';
 import { startStandaloneGateway } from './standalone-gateway.js';
@@ -13,7 +15,7 @@ export type GatewayKind = 'standalone' | 'nest';
 export const CLIENTS = ['python', 'php', 'go', 'curl'] as const;
 
 /** Topics of each client: `python.01` and so on. */
-const TOPICS = 40;
+const TOPICS = 60;
 
 const START = { standalone: startStandaloneGateway, nest: startNestGateway } as const;
 
@@ -45,6 +47,11 @@ export async function startGatewayEnvironment(kind: GatewayKind): Promise<Gatewa
     opened.push(async () => lossy.close());
     const broken = await BrokenProxy.start(gateway.url);
     opened.push(() => broken.close());
+    const odd = await OddProxy.start(gateway.url);
+    opened.push(async () => odd.close());
+    const { port, pathname } = new URL(gateway.url);
+    const untrusted = await startTlsServer(Number(port));
+    opened.push(async () => untrusted.stop());
     const common = {
       GATEWAY_URL: gateway.url,
       GATEWAY_TOKEN: TOKEN,
@@ -52,6 +59,8 @@ export async function startGatewayEnvironment(kind: GatewayKind): Promise<Gatewa
       GATEWAY_LOSSY_URL: lossy.url,
       GATEWAY_AWAY_URL: away.url,
       GATEWAY_BROKEN_URL: broken.url,
+      GATEWAY_ODD_URL: odd.url,
+      GATEWAY_UNTRUSTED_URL: `https://127.0.0.1:${untrusted.port}${pathname.replace(/\/$/, '')}`,
     };
     return { variables: (client) => ({ ...common, GATEWAY_TOPIC_PREFIX: client }), close };
   } catch (error) {

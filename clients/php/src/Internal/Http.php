@@ -4,22 +4,25 @@ declare(strict_types=1);
 
 namespace NestjsDelayQueue\Internal;
 
-use NestjsDelayQueue\Exception\{InvalidArgumentException, UnavailableException};
+use NestjsDelayQueue\Exception\{InvalidArgumentException, UnavailableException, UntrustedCertificateException};
 
-/** Requests by PHP's own HTTP streams, each on a connection of its own. */
+/** Requests by HTTP/1.1, one after the other on a connection that is kept. */
 final class Http
 {
     private readonly string $address;
+
+    /** For PHP's streams. */
+    private readonly string $server;
+    private readonly string $host;
+    private readonly string $path;
+    private ?Connection $connection = null;
 
     /**
      * @param array<string, mixed> $tls
      * @throws InvalidArgumentException
      */
-    public function __construct(
-        string $url,
-        #[\SensitiveParameter] private readonly ?string $token,
-        private readonly array $tls,
-    ) {
+    public function __construct(string $url, private readonly array $tls)
+    {
         $parts = parse_url($url) ?: [];
         $scheme = strtolower($parts['scheme'] ?? '');
         $why = match (true) {
@@ -27,18 +30,20 @@ final class Http
                 "The address of the gateway must be a URL such as 'https://queue.example.com'.",
             isset($parts['user']) || isset($parts['query']) || isset($parts['fragment']) =>
                 'The address of the gateway must have no user, query or fragment. The token is the second argument.',
-            $token !== null && preg_match('/^[\x21-\x7e]+$/D', $token) !== 1 =>
-                'The token must be printable ASCII without spaces.',
-            !filter_var(ini_get('allow_url_fopen'), FILTER_VALIDATE_BOOL) =>
-                'PHP must be allowed to open URLs. Set allow_url_fopen=1 in its configuration.',
-            !in_array($scheme, stream_get_wrappers(), true) =>
+            preg_match('/[\x00-\x20\x7f]/', $url) === 1 =>
+                'The address of the gateway must have no spaces or control characters.',
+            $scheme === 'https' && !in_array('ssl', stream_get_transports(), true) =>
                 'PHP needs the extension openssl for https.',
             default => null,
         };
         if ($why !== null) {
             throw InvalidArgumentException::because($why);
         }
+        $port = $parts['port'] ?? ($scheme === 'https' ? 443 : 80);
         $this->address = rtrim($url, '/');
+        $this->server = ($scheme === 'https' ? 'ssl' : 'tcp') . "://{$parts['host']}:$port";
+        $this->host = $parts['host'] . (isset($parts['port']) ? ":$port" : '');
+        $this->path = rtrim($parts['path'] ?? '', '/');
     }
 
     /**
@@ -47,91 +52,125 @@ final class Http
      * @return array{int, array<string, string>, string} status, headers with names in lower case, and body; status 0:
      *     what has answered does not speak HTTP
      * @throws UnavailableException if it has failed on its way
+     * @throws UntrustedCertificateException
      */
     public function exchange(string $method, string $path, array $headers, ?string $body, int $timeout): array
     {
-        $deadline = Time::now() + $timeout;
         $lines = Json::given([
+            'Host' => $this->host,
             'Accept' => 'application/json',
             'User-Agent' => 'nestjs-delay-queue-php',
-            'Authorization' => $this->token === null ? null : "Bearer $this->token",
             'Content-Type' => $body === null ? null : 'application/json',
             'Content-Length' => $method === 'GET' ? null : (string) strlen($body ?? ''),
             ...$headers,
         ]);
-        $context = stream_context_create([
-            'http' => [
-                'method' => $method,
-                'header' => array_map(static fn ($name, $value) => "$name: $value", array_keys($lines), $lines),
-                'content' => $body ?? '',
-                'timeout' => $timeout / 1000,
-                'protocol_version' => 1.1,
-                'follow_location' => 0,
-                'ignore_errors' => true,
-            ],
-            'ssl' => $this->tls,
-        ]);
-        $warnings = [];
-        // What goes wrong is told in warnings only, which are none of the application's business.
-        set_error_handler(static function (int $level, string $text) use (&$warnings): bool {
-            $warnings[] = preg_replace(['/^f\w+\(.*?\): (Failed to open stream: )?/', '/\s+/'], ['', ' '], $text);
-            return true;
-        });
+        $head = array_map(static fn ($name, $value) => "$name: $value\r\n", array_keys($lines), $lines);
+        $request = "$method $this->path$path HTTP/1.1\r\n" . implode($head) . "\r\n$body";
+        $deadline = Time::now() + $timeout;
         try {
-            $stream = fopen($this->address . $path, 'r', false, $context);
-            if ($stream !== false) {
-                return $this->read($stream, $deadline);
+            $kept = $this->connection?->isUsable() ? $this->connection : null;
+            // Only one whose answer was read to its end is used again.
+            $this->connection = null;
+            try {
+                $connection = $kept ?? Connection::open($this->server, $this->tls, $deadline);
+                $connection->write($request, $deadline);
+                return $this->read($connection, $deadline);
+            } catch (Lost $lost) {
+                if ($kept === null || !$lost->isEnd) {
+                    throw $lost;
+                }
             }
-            throw $this->lost(match (true) {
-                Time::now() >= $deadline => 'there was no answer in time',
-                str_starts_with($warnings[0] ?? '', 'HTTP request failed') => 'the connection was closed before the answer',
-                // Of TLS, the first warning says what is wrong.
-                default => $warnings[0] ?? 'no reason was given',
-            });
-        } finally {
-            restore_error_handler();
+            // It was closed while nobody used it, and this is noticed only now.
+            $connection = Connection::open($this->server, $this->tls, $deadline);
+            $connection->write($request, $deadline);
+            return $this->read($connection, $deadline);
+        } catch (Lost $lost) {
+            if ($lost->isUntrusted) {
+                $detail = "The certificate of $this->address is not trusted: {$lost->getMessage()}";
+                throw new UntrustedCertificateException('UNTRUSTED_CERTIFICATE', $detail);
+            }
+            throw $this->lost($lost->getMessage());
         }
     }
 
-    /** @return array<string, mixed> what is printed of it has no token */
+    /** @return array<string, mixed> what is printed of it */
     public function __debugInfo(): array
     {
         return ['address' => $this->address];
     }
 
     /**
-     * @param resource $stream
      * @return array{int, array<string, string>, string}
+     * @throws Lost
      */
-    private function read($stream, int $deadline): array
+    private function read(Connection $connection, int $deadline): array
     {
-        $status = 0;
+        do {
+            [$version, $status, $headers] = $this->head($connection, $deadline);
+        } while ($status >= 100 && $status < 200);
+        $length = $headers['content-length'] ?? null;
+        $isChunked = str_contains(strtolower($headers['transfer-encoding'] ?? ''), 'chunked');
+        try {
+            $body = match (true) {
+                $status === 0, $status === 204, $status === 304 => '',
+                $isChunked => $this->chunks($connection, $deadline),
+                $length !== null => $connection->bytes((int) $length, $deadline),
+                default => $connection->rest($deadline),
+            };
+        } catch (Lost $lost) {
+            throw $lost->isEnd ? new Lost('the answer was cut off') : $lost;
+        }
+        $hasEnd = $isChunked || $length !== null || $status === 204 || $status === 304;
+        // Without an end an answer that was cut off can only be told by its JSON, which a part of it is not.
+        $isJson = str_contains($headers['content-type'] ?? 'json', 'json');
+        if (!$hasEnd && $status !== 0 && $isJson && Json::decode($body) === null) {
+            throw new Lost('the answer was cut off');
+        }
+        if ($hasEnd && $version === '1.1' && strtolower($headers['connection'] ?? '') !== 'close') {
+            $connection->touch();
+            $this->connection = $connection;
+        }
+        return [$status, $headers, $body];
+    }
+
+    /**
+     * @return array{string, int, array<string, string>} version, status and headers
+     * @throws Lost
+     */
+    private function head(Connection $connection, int $deadline): array
+    {
+        try {
+            $first = $connection->line($deadline);
+        } catch (Lost $lost) {
+            throw $lost->isEnd ? new Lost('the connection was closed before the answer', isEnd: true) : $lost;
+        }
+        if (preg_match('#^HTTP/(\d\.\d) (\d{3})#', $first, $found) !== 1) {
+            return ['', 0, []];
+        }
         $headers = [];
-        foreach (stream_get_meta_data($stream)['wrapper_data'] as $line) {
-            if (preg_match('#^HTTP/\S+ (\d{3})#', $line, $found) === 1) {
-                [$status, $headers] = [(int) $found[1], []];
-            } elseif (str_contains($line, ':')) {
-                [$name, $value] = explode(':', $line, 2);
+        try {
+            while (($line = $connection->line($deadline)) !== '') {
+                [$name, $value] = [...explode(':', $line, 2), ''];
                 $headers[strtolower($name)] = trim($value);
             }
+        } catch (Lost $lost) {
+            throw $lost->isEnd ? new Lost('the answer was cut off') : $lost;
         }
-        $length = isset($headers['content-length']) ? (int) $headers['content-length'] : null;
+        return [$found[1], (int) $found[2], $headers];
+    }
+
+    /** @throws Lost */
+    private function chunks(Connection $connection, int $deadline): string
+    {
         $body = '';
-        while (($length === null || strlen($body) < $length) && !feof($stream)) {
-            $left = $deadline - Time::now();
-            if ($left <= 0) {
-                throw $this->lost('there was no answer in time');
-            }
-            stream_set_timeout($stream, intdiv($left, 1000), $left % 1000 * 1000);
-            // Where the server keeps the connection, asking for more than there is would wait for it.
-            $body .= fread($stream, $length === null ? 65_536 : min(65_536, $length - strlen($body)));
+        while (($size = (int) hexdec(strtok($connection->line($deadline), ';') ?: '0')) > 0) {
+            $body .= $connection->bytes($size, $deadline);
+            $connection->line($deadline);
         }
-        fclose($stream);
-        // Without a length an answer that was cut off can only be told by its JSON, which a part of it is not.
-        $isCut = $length === null
-            ? $status !== 204 && str_contains($headers['content-type'] ?? 'json', 'json') && Json::decode($body) === null
-            : strlen($body) < $length;
-        return $status !== 0 && $isCut ? throw $this->lost('the answer was cut off') : [$status, $headers, $body];
+        while ($connection->line($deadline) !== '') {
+            // Trailers say nothing that is of use here.
+        }
+        return $body;
     }
 
     private function lost(string $why): UnavailableException

@@ -75,13 +75,13 @@ function installs(string $command): void
 function publishes(string $code): void
 {
     same('', outputOf($code), 'what is printed');
-    throws(NotFoundException::class, static fn () => client()->get(topic(39), 'order-42'));
-    same(1, client()->stats(topic(39))->counters['cancelled'], 'how many were cancelled');
+    throws(NotFoundException::class, static fn () => client()->get(topic(59), 'order-42'));
+    same(1, client()->stats(topic(59))->counters['cancelled'], 'how many were cancelled');
 }
 
 function publishesMany(string $code): void
 {
-    client()->publish(topic(39), 'exists', new PublishOptions(id: 'order-2', delay: '1h'));
+    client()->publish(topic(59), 'exists', new PublishOptions(id: 'order-2', delay: '1h'));
     $lines = explode("\n", outputOf($code));
     same(['order-1', 'order-3', ''], [$lines[0], $lines[2], $lines[3]], 'what is published');
     holds(str_contains($lines[1], 'order-2'), $lines[1]);
@@ -91,7 +91,7 @@ function schedules(string $code): void
 {
     same('', outputOf($code), 'what is printed');
     $schedule = client()->schedules->get('daily-report');
-    same([topic(40), true, 'Europe/Berlin'], [$schedule->topic, $schedule->paused, $schedule->timeZone], 'the schedule');
+    same([topic(60), true, 'Europe/Berlin'], [$schedule->topic, $schedule->paused, $schedule->timeZone], 'the schedule');
     client()->schedules->remove('daily-report');
 }
 
@@ -104,7 +104,7 @@ function serves(string $command): void
         eventually('the page is there', static fn () => str_contains(page($address), '<form method="post">'));
         $answer = page($address, ['text' => 'Tea', 'delay' => '1h']);
         holds(str_contains($answer, 'It is due at '), $answer);
-        same(1, client()->stats(topic(40))->scheduled, 'how many were published');
+        same(1, client()->stats(topic(60))->scheduled, 'how many were published');
         $answer = page($address, ['text' => 'Tea', 'delay' => 'so<on']);
         holds(str_contains($answer, 'so&lt;on') && str_contains($answer, 'delay'), $answer);
     } finally {
@@ -116,16 +116,16 @@ function serves(string $command): void
 function works(string $code): void
 {
     foreach ([42, 43, 0] as $id) {
-        client()->publish(topic(39), ['orderId' => $id], new PublishOptions(id: "due-$id"));
+        client()->publish(topic(59), ['orderId' => $id], new PublishOptions(id: "due-$id"));
     }
     file_put_contents('block.php', $code);
     $worker = start([PHP_BINARY, 'block.php']);
     try {
-        eventually('one is handled', static fn () => client()->stats(topic(39))->counters['acked'] === 1);
-        eventually('one is given up', static fn () => client()->stats(topic(39))->dead === 1);
-        eventually('one was delivered', static fn () => client()->get(topic(39), 'due-43')->deliveries === 1);
-        eventually('it is put off', static fn () => client()->get(topic(39), 'due-43')->state === MessageState::Scheduled);
-        same(0, client()->get(topic(39), 'due-43')->attempts, 'the attempts that it has spent');
+        eventually('one is handled', static fn () => client()->stats(topic(59))->counters['acked'] === 1);
+        eventually('one is given up', static fn () => client()->stats(topic(59))->dead === 1);
+        eventually('one was delivered', static fn () => client()->get(topic(59), 'due-43')->deliveries === 1);
+        eventually('it is put off', static fn () => client()->get(topic(59), 'due-43')->state === MessageState::Scheduled);
+        same(0, client()->get(topic(59), 'due-43')->attempts, 'the attempts that it has spent');
     } finally {
         proc_terminate($worker);
         $exit = proc_close($worker);
@@ -135,9 +135,9 @@ function works(string $code): void
 
 function receives(string $code): void
 {
-    client()->publish(topic(40), 'urgent');
+    client()->publish(topic(60), 'urgent');
     same('', outputOf($code), 'what is printed');
-    same(1, client()->stats(topic(40))->counters['acked'], 'how many are acknowledged');
+    same(1, client()->stats(topic(60))->counters['acked'], 'how many are acknowledged');
 }
 
 /** Several blocks after one another, which may use the same classes. */
@@ -153,10 +153,10 @@ function ofHere(string $code): string
 {
     return strtr($code, [
         'http://127.0.0.1:8080' => variable('GATEWAY_URL'),
-        'order.timeout' => topic(39),
-        'urgent' => topic(40),
-        'report.send' => topic(40),
-        'reminder.send' => topic(40),
+        'order.timeout' => topic(59),
+        'urgent' => topic(60),
+        'report.send' => topic(60),
+        'reminder.send' => topic(60),
     ]);
 }
 

@@ -118,7 +118,7 @@ return [
 
     'B18' => function (): void {
         $queue = client();
-        $topics = [topic(18), topic(35)];
+        $topics = [topic(18), topic(55)];
         // From then on the gateway has its partitions of both.
         array_map(static fn ($topic) => $queue->publish($topic, 'before'), $topics);
         receiveAll($topics, 2);

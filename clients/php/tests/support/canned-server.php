@@ -35,6 +35,11 @@ final class CannedServer
         fclose($server);
     }
 
+    public function connections(): int
+    {
+        return substr_count((string) file_get_contents("$this->file.connections"), '.');
+    }
+
     /** @return list<string> what was asked, so far: the head, an empty line, and the body */
     public function requests(): array
     {
@@ -52,6 +57,7 @@ final class CannedServer
         posix_kill($this->pid, SIGKILL);
         pcntl_waitpid($this->pid, $status);
         unlink($this->file);
+        @unlink("$this->file.connections");
     }
 
     /** @param resource $server */
@@ -65,6 +71,7 @@ final class CannedServer
             foreach ($readable as $stream) {
                 if ($stream === $server) {
                     $connection = stream_socket_accept($server, 30);
+                    file_put_contents("$this->file.connections", '.', FILE_APPEND);
                     if ($this->certificate === null || $this->isTrusted($connection)) {
                         $connections[(int) $connection] = $connection;
                     }

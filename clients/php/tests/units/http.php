@@ -15,13 +15,17 @@ use NestjsDelayQueue\Exception\PayloadTooLargeException;
 use NestjsDelayQueue\Exception\PublishManyException;
 use NestjsDelayQueue\Exception\UnauthorizedException;
 use NestjsDelayQueue\Exception\UnavailableException;
+use NestjsDelayQueue\Exception\UntrustedCertificateException;
 use NestjsDelayQueue\Internal\Problem;
+use NestjsDelayQueue\Internal\Transport;
 use NestjsDelayQueue\LeaseStatus;
 use NestjsDelayQueue\NewMessage;
 use NestjsDelayQueue\NewSchedule;
+use NestjsDelayQueue\PublishedMessage;
 use NestjsDelayQueue\PublishOptions;
 use NestjsDelayQueue\RescheduleResult;
 use NestjsDelayQueue\Settlement;
+use NestjsDelayQueue\SettleStatus;
 use NestjsDelayQueue\TagCancellation;
 
 const PUBLISHED = '{"id":"m1","topic":"t","partition":0,"dueAt":"2026-12-24T17:00:00.000Z","duplicate":false}';
@@ -42,7 +46,8 @@ return [
             [413, 'BODY_TOO_LARGE', PayloadTooLargeException::class],
             [429, 'TOO_MANY_WAITING', UnavailableException::class],
             [500, 'INTERNAL', DelayQueueException::class],
-            [503, 'NOT_REPLICATED', UnavailableException::class],
+            [408, 'UNEXPECTED_ANSWER', UnavailableException::class],
+            [503, 'NOT_REPLICATED', DelayQueueException::class],
         ];
         foreach ($expected as [$status, $code, $class]) {
             $error = Problem::of((object) ['detail' => 'why', 'code' => $code], $status);
@@ -54,6 +59,10 @@ return [
         same([UnavailableException::class, 'UNEXPECTED_ANSWER'], [$error::class, $error->errorCode], 'that of a proxy');
         $error = Problem::of((object) ['message' => 'Cannot GET /'], 404);
         same([NotFoundException::class, 'UNEXPECTED_ANSWER'], [$error::class, $error->errorCode], 'that of another server');
+        foreach ([400 => 'UNEXPECTED_ANSWER', 401 => 'UNAUTHORIZED', 403 => 'FORBIDDEN'] as $status => $code) {
+            $error = Problem::of((object) ['message' => 'no', 'statusCode' => $status], $status);
+            same([$code, $status === 400], [$error->errorCode, Transport::mayPass($error)], "what $status without a code is");
+        }
     },
 
     'an answer that was cut off has failed on its way' => function (): void {
@@ -97,10 +106,65 @@ return [
         same("The gateway at $closed cannot be reached: Connection refused.", $error->detail, 'the detail');
     },
 
-    'a PHP that may not open URLs says so' => function (): void {
-        $code = 'require "' . folder() . '/autoload.php"; new NestjsDelayQueue\\DelayQueue("http://127.0.0.1");';
-        exec(escapeshellarg(PHP_BINARY) . ' -d allow_url_fopen=0 -r ' . escapeshellarg($code) . ' 2>&1', $output);
-        holds(str_contains(implode($output), 'Set allow_url_fopen=1'), implode($output));
+    'a connection is kept, and not used again after a fork or its end' => function (): void {
+        $topics = answer(200, '{"topics":["t"]}');
+        $server = new CannedServer(array_fill(0, 9, $topics));
+        $queue = new DelayQueue($server->url);
+        array_map(static fn () => $queue->topics(), range(1, 3));
+        same(1, $server->connections(), 'how many connections three requests have');
+        $child = fork(static fn () => $queue->topics());
+        pcntl_waitpid($child, $status);
+        same(['t'], $queue->topics(), 'what the parent is answered');
+        same(2, $server->connections(), 'how many connections there are with a child');
+        $closing = new CannedServer([$topics, $topics], closes: true);
+        $queue = new DelayQueue($closing->url, retryFor: 0);
+        same([['t'], ['t']], [$queue->topics(), $queue->topics()], 'what is answered after an end');
+    },
+
+    'chunks are put together' => function (): void {
+        $bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9;x=y\r\n{\"topics\"\r\n7\r\n:[\"t\"]}\r\n0\r\nX: y\r\n\r\n";
+        $server = new CannedServer(["HTTP/1.1 103 Early Hints\r\n\r\n$bytes", $bytes]);
+        $queue = new DelayQueue($server->url);
+        same([['t'], ['t']], [$queue->topics(), $queue->topics()], 'what is answered');
+        same(1, $server->connections(), 'how many connections there are');
+    },
+
+    'a token may be a closure, which is asked once more if it is refused' => function (): void {
+        $refusal = answer(401, '{"code":"UNAUTHORIZED","detail":"It has ended.","status":401}');
+        $server = new CannedServer([$refusal, answer(201, PUBLISHED)]);
+        $tokens = ['new', 'old'];
+        $queue = new DelayQueue($server->url, static function () use (&$tokens): string {
+            return array_pop($tokens) ?? throw new \LogicException('There are no more');
+        });
+        $queue->publish('t', 1);
+        $sent = array_map(static fn ($one) => preg_match('/Bearer (\w+)/', $one, $found) === 1 ? $found[1] : '', $server->requests());
+        same(['old', 'new'], $sent, 'the tokens');
+        $queue = new DelayQueue($server->url, static fn () => throw new \LogicException('none'), retryFor: 0);
+        same('NO_TOKEN', throws(UnavailableException::class, $queue->topics(...))->errorCode, 'the code');
+    },
+
+    'many of which some failed on their way are sent again' => function (): void {
+        $away = '{"error":{"status":503,"code":"BROKER_UNAVAILABLE","detail":"away"}}';
+        $some = answer(207, '{"messages":[' . PUBLISHED . ",$away]}");
+        $server = new CannedServer([$some, answer(201, '{"messages":[' . PUBLISHED . ',' . PUBLISHED . ']}')]);
+        $messages = [new NewMessage(1), new NewMessage(2)];
+        same(2, count((new DelayQueue($server->url))->publishMany('t', $messages)), 'how many are published');
+        same(1, count(array_unique(array_map(keyOf(...), $server->requests()))), 'how many keys there are');
+        $server = new CannedServer([$some]);
+        $queue = new DelayQueue($server->url, retryFor: 0);
+        $error = throws(PublishManyException::class, static fn () => $queue->publishMany('t', $messages));
+        same([true, false], array_map(static fn ($one) => $one instanceof PublishedMessage, $error->results), 'the results');
+    },
+
+    'a payload that is nested too deep stops only itself' => function (): void {
+        $deep = str_repeat('[', 20_000) . str_repeat(']', 20_000);
+        $received = static fn (string $id, string $payload) =>
+            str_replace(['"payload":{}', 'm1', 'r1'], ["\"payload\":$payload", $id, "r-$id"], RECEIVED);
+        $some = implode(',', [$received('a', '{"a]":"}[\""}'), $received('deep', $deep), $received('b', '{}')]);
+        $server = new CannedServer([answer(200, "{\"messages\":[$some]}"), answer(200, SETTLED)]);
+        $messages = (new DelayQueue($server->url))->receive('t', max: 3);
+        same(['a', 'b'], array_map(static fn ($message) => $message->id, $messages), 'what is handed out');
+        holds(str_contains($server->requests()[1], '{"settlements":[{"receipt":"r-deep","outcome":"dead","reason":"'), 'it is given up');
     },
 
     'what passes is tried again with the same key' => function (): void {
@@ -223,15 +287,16 @@ return [
     'a certificate is checked, and large bodies pass through TLS' => function (): void {
         $certificate = newCertificate();
         $large = str_repeat('0123456789abcdef', 400_000);
-        $answers = [answer(200, "{\"topics\":[\"$large\"]}"), answer(200, '{"results":[]}')];
+        $answers = [answer(200, "{\"topics\":[\"$large\"]}"), answer(200, SETTLED)];
         $server = new CannedServer($answers, certificate: $certificate);
         $distrustful = new DelayQueue($server->url, retryFor: 0);
-        $error = throws(UnavailableException::class, static fn () => $distrustful->topics());
+        $error = throws(UntrustedCertificateException::class, static fn () => $distrustful->topics());
+        holds(!Transport::mayPass($error), 'a worker would go on');
         holds(str_contains($error->detail, 'certificate verify failed'), $error->detail);
 
         $queue = new DelayQueue($server->url, tls: ['cafile' => $certificate]);
         same(md5($large), md5($queue->topics()[0]), 'what is received');
-        same([], $queue->settleMany([Settlement::dead('r', $large)]), 'what is answered to a large body');
+        same([SettleStatus::Settled], $queue->settleMany([Settlement::dead('r', $large)]), 'what is answered to a large body');
         unlink($certificate);
     },
 

@@ -105,6 +105,16 @@ return [
         same(null, Json::decode('<html>'), 'what is no JSON');
     },
 
+    'a number arrives as it is, or is refused with its place' => function (): void {
+        foreach ([2 ** 53 + 1, -(2 ** 53) - 1, 2 ** 60, PHP_INT_MAX, -0.0] as $number) {
+            $call = static fn () => Json::encode(['payload' => ['lines' => [['id' => 1], ['id' => $number]]]]);
+            holds(str_contains(throws(InvalidArgumentException::class, $call)->detail, "'payload.lines[1].id'"), show($number));
+        }
+        foreach ([2 ** 53, 2 ** 53 + 2, 10 ** 17, -(10 ** 18), 1e20, 0.1, '9007199254740993 -0', 0] as $number) {
+            same($number, Json::decode(Json::encode([$number]))[0], 'a number that arrives');
+        }
+    },
+
     'JSON that PHP refuses is read all the same' => function (): void {
         same(["\u{fffd}", '🎉', '\ud800'], Json::decode('["\ud800","\ud83c\udf89","\\\\ud800"]'), 'half a character');
         same(1, (new Answer(Json::decode('{"n":1,"payload":{"\u0000a":2}}')))->field('n'), 'a name that begins with NUL');

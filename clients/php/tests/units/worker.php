@@ -58,10 +58,11 @@ return [
         ]);
         $queue = new DelayQueue($server->url, timeout: '4s');
         $work = static fn (ReceivedMessage $message, Journal $journal) => $journal->write('handled');
-        $worker = new RunningWorker($queue, 't', $work, ['wait' => '100ms', 'lease' => $lease]);
+        $worker = new RunningWorker($queue, 't', $work, ['wait' => '100ms', 'lease' => $lease, 'consumer' => 'shop']);
         eventually('all is handled', fn () => count($server->asked()) > 11);
         $worker->stop();
         same(3, count($worker->journal->lines('handled')), 'how many were handled');
+        holds(str_contains($server->requests()[0], '"consumer":"shop"'), 'who receives is not said');
         $says = $worker->journal->lines('says');
         holds(str_contains($says[0], 'is asked again: GATEWAY_UNREACHABLE: '), $says[0]);
         same('says The gateway answers again.', $says[1], 'what it says then');
@@ -77,12 +78,16 @@ return [
 
         $failed = $outcome(static fn () => throw new InvalidArgumentException('X', str_repeat('é', 5_000)));
         same(['retry', null], [$failed->outcome, $failed->delay], 'the outcome of a handler that throws');
-        $beginning = InvalidArgumentException::class . ': X: é';
-        holds(str_starts_with((string) $failed->reason, $beginning), 'the class is missing');
-        holds(strlen((string) $failed->reason) < 2_100, 'the reason is too long');
+        $error = $failed->toFields()['error'];
+        same(InvalidArgumentException::class, $error['name'], 'its name');
+        holds(str_starts_with($error['message'], 'X: é') && strlen($error['message']) < 4_100, 'its message');
+        holds(str_contains($error['stack'], 'Stack trace:') || strlen($error['stack']) >= 4_096, 'its stack');
+        foreach ([static fn () => yield 1, static fn () => new class { public function then(): void {} }] as $later) {
+            same('retry', $outcome($later)->outcome, 'the outcome of what has still to be run');
+        }
 
         $given = $outcome(static fn () => throw new UnrecoverableException('no use'));
-        same(['dead', 'no use'], [$given->outcome, $given->reason], 'the outcome of one that gives up');
+        same(['dead', 'no use'], [$given->outcome, $given->toFields()['error']['message']], 'the outcome of one that gives up');
         $later = $outcome(static fn () => throw new RetryLaterException('1m', 'not yet'));
         same(['release', '1m'], [$later->outcome, $later->delay], 'a delay');
     },

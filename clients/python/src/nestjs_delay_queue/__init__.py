@@ -15,6 +15,7 @@ from ._errors import (
     TooManyWaitingError,
     UnauthorizedError,
     UnavailableError,
+    UntrustedCertificateError,
 )
 from ._messages import (
     CancelledTagged,
@@ -31,6 +32,7 @@ from ._messages import (
     Outcome,
     Overlap,
     PublishedMessage,
+    Reason,
     RescheduleResult,
     Schedule,
     Settlement,
@@ -74,6 +76,7 @@ __all__ = [
     "PayloadTooLargeError",
     "PublishManyError",
     "PublishedMessage",
+    "Reason",
     "ReceivedMessage",
     "RescheduleResult",
     "RetryLaterError",
@@ -89,6 +92,7 @@ __all__ = [
     "UnauthorizedError",
     "UnavailableError",
     "UnrecoverableError",
+    "UntrustedCertificateError",
     "Worker",
     "__version__",
 ]

@@ -9,6 +9,8 @@ from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, T
 
 from ._connections import Connections, Interruption
 from ._errors import DelayQueueError, PublishManyError, UnavailableError, error_of
+from ._json import UNREADABLE, json_of
+from ._log import logger
 from ._messages import (
     CancelledTagged,
     CancelResult,
@@ -20,6 +22,7 @@ from ._messages import (
     OnDuplicate,
     Outcome,
     PublishedMessage,
+    Reason,
     RescheduleResult,
     Settlement,
     SettleResult,
@@ -34,10 +37,13 @@ from ._paths import path
 from ._received import ReceivedMessage
 from ._schedules import Schedules
 from ._times import Duration, Time, to_milliseconds
-from ._transport import Request, T, Transport, json_of
+from ._transport import Request, T, Transport
 
 #: What the gateway takes at most in one request.
 _MOST_IN_A_REQUEST = 1000
+
+#: Why a message is given up that cannot be read.
+_TOO_DEEP = "Its payload is nested deeper than Python can read."
 
 #: Bytes of messages in one request: half of what the gateway takes, unless it is told otherwise.
 _MOST_BYTES = 4 * 1024 * 1024
@@ -47,10 +53,11 @@ class DelayQueue:
     """Speaks with a gateway. One is enough for a process: threads may share it.
 
     :param url: of the gateway, with the path under which a Nest application may have it
-    :param token: the bearer token, or a function that returns the current one; None if the gateway asks for none
+    :param token: the bearer token, or a function that returns the current one. It is asked for each call, and once more if the
+        gateway refuses what it has returned; if it fails, so has that try of the call. None if the gateway asks for none
     :param timeout: until then the gateway has to answer one try; a receive has its ``wait`` on top
-    :param retry_for: for how long a call is repeated that failed on its way (no connection, no answer in time, 429, 502,
-        503, 504), at most 100 s. What must not be done twice has one ``Idempotency-Key`` for all its tries, so what was done
+    :param retry_for: for how long a call is repeated that failed on its way (no connection, no answer in time, 408, 429,
+        502, 503, 504), at most 100 s. What must not be done twice has one ``Idempotency-Key`` for all its tries, so what was done
         is not done again. 0: none is repeated
     :param headers: sent with each request, such as for guards of the application
     :param ssl_context: for https
@@ -137,7 +144,8 @@ class DelayQueue:
         return self._transport.send(request, PublishedMessage.from_json)
 
     def publish_many(self, topic: str, messages: Iterable[Message]) -> List[PublishedMessage]:
-        """Publishes messages, many in a request, and tells in their order what became of them.
+        """Publishes messages, many in a request, and tells in their order what became of them. If Redis is away for some of a
+        request, all of it is sent again, which publishes none twice.
 
         :raises PublishManyError: if some were not published; its ``results`` say what became of each
         """
@@ -148,9 +156,9 @@ class DelayQueue:
                 # The others are not to wait for it as long, one after the other.
                 results += [away] * count
                 continue
-            request = Request("POST", path("topics", topic, "messages"), body, is_keyed=True)
+            request = Request("POST", path("topics", topic, "messages"), body, is_keyed=True, trouble_in=_trouble_in)
             try:
-                results += self._transport.send(request, _publish_results)
+                results += self._transport.send(request, lambda told: _counted(count, _publish_results(told)))
             except DelayQueueError as error:
                 if not results:
                     raise
@@ -200,6 +208,7 @@ class DelayQueue:
         max: int = 1,
         wait: Duration = 0,
         lease: Optional[Duration] = None,
+        consumer: Optional[str] = None,
     ) -> List[ReceivedMessage]:
         """Receives messages that are due, at most so many; of several topics those of an earlier one first.
 
@@ -207,8 +216,9 @@ class DelayQueue:
         :param wait: the longest time until there is one, at most a minute
         :param lease: for how long they belong to this receiver, at least a second. None: as the gateway has it. 0: they are
             delivered at most once, and there is nothing to settle
+        :param consumer: names who receives, for those who look at the fleet. None: the gateway names it
         """
-        return self._receive(_receive_request(topics, max=max, wait=wait, lease=lease))
+        return self._receive(_receive_request(topics, max=max, wait=wait, lease=lease, consumer=consumer))
 
     def receive_once(
         self,
@@ -217,22 +227,36 @@ class DelayQueue:
         max: int,
         wait: Duration,
         lease: Duration,
+        consumer: Optional[str],
         interruption: Interruption,
     ) -> List[ReceivedMessage]:
         """As :meth:`receive`, for a worker: nothing is repeated, and another thread may end the wait.
 
         :raises Interrupted: if one did
         """
-        request = _receive_request(topics, max=max, wait=wait, lease=lease)
+        request = _receive_request(topics, max=max, wait=wait, lease=lease, consumer=consumer)
         request.retry_for = 0
         request.interruption = interruption
         return self._receive(request)
 
     def _receive(self, request: Request) -> List[ReceivedMessage]:
-        return self._transport.send(request, lambda told: [ReceivedMessage.of(one, self) for one in told["messages"]])
+        received = self._transport.send(request, lambda told: [ReceivedMessage.of(one, self) for one in told["messages"]])
+        unreadable = [message for message in received if message.payload is UNREADABLE]
+        self._give_up(unreadable)
+        return [message for message in received if message.payload is not UNREADABLE]
+
+    def _give_up(self, messages: Sequence[ReceivedMessage]) -> None:
+        """Nobody can handle them here, and those that came with them must not suffer."""
+        for message in messages:
+            logger.error("The payload of the message %r of %s is nested deeper than Python can read.", message.id, message.topic)
+        leased = [Settlement(one.receipt, "dead", reason=_TOO_DEEP) for one in messages if one.lease > 0]
+        try:
+            self.settle_many(leased)
+        except DelayQueueError as error:
+            logger.error("They come again when their leases end: %s", error)
 
     def settle(
-        self, receipt: str, outcome: Outcome, *, delay: Optional[Duration] = None, reason: Optional[str] = None
+        self, receipt: str, outcome: Outcome, *, delay: Optional[Duration] = None, reason: Optional[Reason] = None
     ) -> SettleStatus:
         """Settles a message by its receipt, whoever has received it. :class:`Settlement` says what the options mean."""
         return self.settle_many([Settlement(receipt, outcome, delay, reason)])[0].status
@@ -245,9 +269,9 @@ class DelayQueue:
         :param retry_for: in place of the client's own
         """
         results: List[SettleResult] = []
-        for _, body in _lists("settlements", [settlement.to_json() for settlement in settlements]):
+        for count, body in _lists("settlements", [settlement.to_json() for settlement in settlements]):
             request = Request("POST", path("settle"), body, retry_for=_seconds("retry_for", retry_for), is_keyed=True)
-            results += self._transport.send(request, _settle_results)
+            results += self._transport.send(request, lambda told: _counted(count, _settle_results(told)))
         return results
 
     def extend(self, receipt: str, lease: Duration) -> ExtendStatus:
@@ -269,9 +293,9 @@ class DelayQueue:
         for_one_try, for_all = _seconds("timeout", timeout), _seconds("retry_for", retry_for)
         milliseconds = to_milliseconds("lease", lease)
         results: List[ExtendResult] = []
-        for _, body in _lists("extensions", [{"receipt": receipt, "lease": milliseconds} for receipt in receipts]):
+        for count, body in _lists("extensions", [{"receipt": receipt, "lease": milliseconds} for receipt in receipts]):
             request = Request("POST", path("extend"), body, timeout=for_one_try, retry_for=for_all)
-            results += self._transport.send(request, _extend_results)
+            results += self._transport.send(request, lambda told: _counted(count, _extend_results(told)))
         return results
 
     def topics(self) -> List[str]:
@@ -301,6 +325,25 @@ def _publish_results(told: Json) -> List[Union[PublishedMessage, DelayQueueError
     ]
 
 
+def _trouble_in(told: Any) -> Optional[UnavailableError]:
+    """Why some of the messages of an answer were not published, if that may be over when all are sent again."""
+    results = told.get("messages") if isinstance(told, dict) else None
+    for one in results if isinstance(results, list) else []:
+        problem = one.get("error") if isinstance(one, dict) else None
+        if isinstance(problem, dict) and isinstance(problem.get("status"), int):
+            error = error_of(problem["status"], problem)
+            if isinstance(error, UnavailableError):
+                return error
+    return None
+
+
+def _counted(count: int, results: List[Any]) -> List[Any]:
+    """:raises ValueError: if they are not so many"""
+    if len(results) != count:
+        raise ValueError(f"{len(results)} results were answered, and not {count}")
+    return results
+
+
 def _settle_results(told: Json) -> List[SettleResult]:
     return [SettleResult.from_json(one) for one in told["results"]]
 
@@ -328,12 +371,12 @@ def _lists(name: str, items: Iterable[Json]) -> List[Tuple[int, bytes]]:
 
 
 def _receive_request(
-    topics: Union[str, Sequence[str]], *, max: int, wait: Duration, lease: Optional[Duration]
+    topics: Union[str, Sequence[str]], *, max: int, wait: Duration, lease: Optional[Duration], consumer: Optional[str]
 ) -> Request:
     names = [topics] if isinstance(topics, str) else list(topics)
     longest = to_milliseconds("wait", wait)
     until = time.monotonic() + longest / 1000
-    options = without_none({"max": max, "lease": optional_duration("lease", lease)})
+    options = without_none({"max": max, "lease": optional_duration("lease", lease), "consumer": consumer})
     if len(names) != 1:
         options["topics"] = names
 

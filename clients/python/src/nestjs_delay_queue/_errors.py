@@ -37,11 +37,11 @@ class InvalidPayloadError(InvalidArgumentError):
 
 
 class UnauthorizedError(DelayQueueError):
-    """The gateway does not know the token."""
+    """The gateway, or a guard before it, does not know the token."""
 
 
 class ForbiddenError(DelayQueueError):
-    """The token may not do this with this topic."""
+    """The token may not do this with this topic, or a guard before the gateway says so."""
 
 
 class NotFoundError(DelayQueueError):
@@ -74,6 +74,10 @@ class UnavailableError(DelayQueueError):
     retry_after: Optional[float] = None
 
 
+class UntrustedCertificateError(DelayQueueError):
+    """The certificate of what answers is not trusted, so nothing was sent. Trying again would not mend that."""
+
+
 class TooManyWaitingError(UnavailableError):
     """The gateway has as many waiting receivers as it takes."""
 
@@ -98,6 +102,9 @@ class PublishManyError(DelayQueueError):
 #: The code if something else than the gateway has answered, such as a proxy.
 UNEXPECTED_ANSWER = "UNEXPECTED_ANSWER"
 
+#: What is meant by these, whoever says so: what has refused may be a guard of the application that the gateway is in.
+_CODE_OF_STATUS = {401: "UNAUTHORIZED", 403: "FORBIDDEN"}
+
 _BY_CODE: Dict[str, Type[DelayQueueError]] = {
     "INVALID_PAYLOAD": InvalidPayloadError,
     "DUPLICATE_MESSAGE": DuplicateMessageError,
@@ -106,12 +113,13 @@ _BY_CODE: Dict[str, Type[DelayQueueError]] = {
     "TOO_MANY_WAITING": TooManyWaitingError,
 }
 
-#: 502 and 504 come from a proxy before the gateway, and 429 with another code does.
+#: 408, 502 and 504 come from a proxy before the gateway, and 429 with another code does.
 _BY_STATUS: Dict[int, Type[DelayQueueError]] = {
     400: InvalidArgumentError,
     401: UnauthorizedError,
     403: ForbiddenError,
     404: NotFoundError,
+    408: UnavailableError,
     413: PayloadTooLargeError,
     429: UnavailableError,
     502: UnavailableError,
@@ -126,9 +134,11 @@ def error_of(status: int, problem: Any, retry_after: Optional[str] = None) -> De
     :param retry_after: the header; one that is a date counts as none
     """
     told: Mapping[str, Any] = problem if isinstance(problem, dict) else {}
-    code = str(told.get("code") or UNEXPECTED_ANSWER)
+    code = str(told.get("code") or _CODE_OF_STATUS.get(status, UNEXPECTED_ANSWER))
     detail = str(told.get("detail") or f"The answer has the HTTP status {status} and no details. Is this the address of a gateway?")
     kind = _BY_CODE.get(code, _BY_STATUS.get(status, DelayQueueError))
+    if kind is InvalidArgumentError and code == UNEXPECTED_ANSWER:
+        kind = DelayQueueError  # What is wrong for a proxy need not be what was given.
     error = kind(detail, code, status)
     if isinstance(error, UnavailableError) and retry_after is not None and retry_after.isdecimal():
         error.retry_after = float(retry_after)
@@ -142,10 +152,10 @@ def invalid(detail: str) -> InvalidArgumentError:
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether asking again would be answered in the same way. A proxy without its gateway may well answer 404."""
+    """Whether asking again would be answered in the same way. A proxy without its gateway may well answer 400 or 404."""
     if not isinstance(error, DelayQueueError) or isinstance(error, UnavailableError):
         return False
-    if isinstance(error, (InvalidArgumentError, UnauthorizedError, ForbiddenError)):
+    if isinstance(error, (InvalidArgumentError, UntrustedCertificateError)):
         return True
     return error.status is not None and 400 <= error.status < 500 and error.code != UNEXPECTED_ANSWER
 

@@ -6,7 +6,7 @@ import threading
 import time
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Dict, List, Optional
+from typing import Callable, Dict, List, Optional
 
 from ._client import DelayQueue
 from ._errors import may_be_due_to_one
@@ -32,13 +32,17 @@ class Leases:
 
     :param lease: milliseconds
     :param timeout: seconds that a handler may take; None: as long as it likes
+    :param give_up: is told of a message whose handler takes longer; it must not wait
     """
 
-    def __init__(self, queue: DelayQueue, lease: int, timeout: Optional[float]) -> None:
+    def __init__(
+        self, queue: DelayQueue, lease: int, timeout: Optional[float], give_up: Callable[[ReceivedMessage], None]
+    ) -> None:
         self._queue = queue
         self._lease = lease
         self._period = lease / 3000
         self._timeout = float("inf") if timeout is None else timeout
+        self._give_up = give_up
         self._changed = threading.Condition()
         #: By receipt.
         self._held: Dict[str, _Held] = {}
@@ -106,7 +110,11 @@ class Leases:
             if held.ends <= now:
                 self._lose(held, "has ended, since it could not be renewed")
             elif held.gives_up <= now:
-                self._lose(held, "is renewed no longer: its handler takes longer than its timeout")
+                self._held.pop(held.message.receipt, None)
+                # What its handler does from now on is of no meaning.
+                held.message.is_settled = True
+                self._give_up(held.message)
+                held.message.lose()
 
     def _lose(self, held: _Held, why: str, *, is_cancelled: bool = False) -> None:
         message = held.message

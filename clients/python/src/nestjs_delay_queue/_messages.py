@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Sequence, Tuple, Type, TypeVar, get_type_hints
+from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union, get_type_hints
 
+from ._failures import error_to_json
 from ._times import Duration, Time, from_time, to_milliseconds, to_time
 
 
@@ -17,6 +18,8 @@ MessageState = Literal["scheduled", "in-flight", "dead", "finished"]
 CancelResult = Literal["cancelled", "in-flight", "not-found"]
 RescheduleResult = Literal["moved", "in-flight", "dead", "not-found"]
 Outcome = Literal["ack", "retry", "dead", "release"]
+#: Why a message is not acknowledged.
+Reason = Union[str, BaseException]
 #: Unless it is ``'settled'``, nothing has changed. ``'stale'``: the lease had ended, or it was settled before. ``'cancelled'``
 #: or ``'replaced'``: that has happened to the message meanwhile, so no retry follows.
 SettleStatus = Literal["settled", "stale", "cancelled", "replaced"]
@@ -133,8 +136,8 @@ def options_to_json(
         {
             "key": key,
             "headers": headers,
-            # A text would be taken for a list of its letters.
-            "tags": tags if tags is None or isinstance(tags, str) else list(tags),
+            # A text would be taken for a list of its letters. The gateway says what is wrong with other things.
+            "tags": list(tags) if isinstance(tags, Iterable) and not isinstance(tags, str) else tags,
             "attempts": attempts,
             "backoff": None if backoff is None else _with_milliseconds(backoff),
             "timeout": optional_duration("timeout", timeout),
@@ -201,13 +204,13 @@ class StoredMessage(Answer):
     failure: Optional[Failure] = None
     #: In an ordered topic: the id of the message that has to be done before.
     blocked_by: Optional[str] = None
-    #: Which process has it, or had it last.
+    #: Finished: which process has handled it.
     process: Optional[str] = None
     #: Finished: ``'acked'``, ``'cancelled'`` or ``'delivered'``.
     outcome: Optional[str] = None
     #: Finished: when it was due last.
     due_at: Optional[datetime] = None
-    #: Finished: how long it was in hand the last time, in milliseconds.
+    #: Finished: how long the last call of its handler took, in milliseconds.
     duration: Optional[float] = None
 
 
@@ -227,11 +230,12 @@ class Settlement:
     #: Only with ``'retry'`` and ``'release'``: when it comes again. Without it, a retry comes by its backoff, and what is
     #: released at once.
     delay: Optional[Duration] = None
-    #: Only with ``'retry'`` and ``'dead'``; it is kept with the message.
-    reason: Optional[str] = None
+    #: Only with ``'retry'`` and ``'dead'``; it is kept with the message: a text, or what was raised, with its traceback.
+    reason: Optional[Reason] = None
 
     def to_json(self) -> Dict[str, Any]:
-        options = {"delay": optional_duration("delay", self.delay), "reason": self.reason}
+        why = {"error": error_to_json(self.reason)} if isinstance(self.reason, BaseException) else {"reason": self.reason}
+        options = {"delay": optional_duration("delay", self.delay), **why}
         return {"receipt": self.receipt, "outcome": self.outcome, **without_none(options)}
 
 
@@ -321,15 +325,15 @@ def optional_time(name: str, value: Optional[Time]) -> Any:
     return None if value is None else to_time(name, value)
 
 
-def _with_milliseconds(options: Mapping[str, Any]) -> Dict[str, Any]:
-    """The same, but each ``timedelta`` in it is milliseconds."""
+def _with_milliseconds(options: Any) -> Any:
+    """The same, but each ``timedelta`` in it is milliseconds. What is no mapping the gateway refuses."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
             return [plain(one) for one in value]
         return to_milliseconds("delay", value) if isinstance(value, timedelta) else value
 
-    return {name: plain(value) for name, value in options.items()}
+    return {name: plain(value) for name, value in options.items()} if isinstance(options, Mapping) else options
 
 
 def without_none(options: Mapping[str, Any]) -> Dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Mapping, Optional, Protocol
 
-from ._messages import Answer, ExtendStatus, Json, Outcome, SettleStatus
+from ._messages import Answer, ExtendStatus, Json, Outcome, Reason, SettleStatus
 from ._times import Duration
 
 
@@ -15,7 +15,7 @@ class Desk(Protocol):
     """Where receipts are brought back to."""
 
     def settle(
-        self, receipt: str, outcome: Outcome, *, delay: Optional[Duration] = None, reason: Optional[str] = None
+        self, receipt: str, outcome: Outcome, *, delay: Optional[Duration] = None, reason: Optional[Reason] = None
     ) -> SettleStatus: ...
 
     def extend(self, receipt: str, lease: Duration) -> ExtendStatus: ...
@@ -45,7 +45,7 @@ class ReceivedMessage(Answer):
     lost: threading.Event = field(default_factory=threading.Event, init=False, repr=False)
     #: Whether it is lost since it was cancelled, as far as this process knows.
     is_cancelled: bool = field(default=False, init=False, repr=False)
-    #: Whether one of the methods below has settled it.
+    #: Whether it is settled: one of the methods below has done so, or its worker, since the handler took too long.
     is_settled: bool = field(default=False, init=False, repr=False)
     _desk: Optional[Desk] = field(default=None, init=False, repr=False)
 
@@ -59,11 +59,11 @@ class ReceivedMessage(Answer):
         """It is handled."""
         return self._settle("ack")
 
-    def retry(self, delay: Optional[Duration] = None, reason: Optional[str] = None) -> SettleStatus:
+    def retry(self, delay: Optional[Duration] = None, reason: Optional[Reason] = None) -> SettleStatus:
         """The attempt has failed. It comes again after the delay, or by its backoff; after its last attempt it is dead."""
         return self._settle("retry", delay, reason)
 
-    def dead(self, reason: Optional[str] = None) -> SettleStatus:
+    def dead(self, reason: Optional[Reason] = None) -> SettleStatus:
         """It becomes a dead letter at once."""
         return self._settle("dead", reason=reason)
 
@@ -84,7 +84,7 @@ class ReceivedMessage(Answer):
         self.lost.set()
 
     def _settle(
-        self, outcome: Outcome, delay: Optional[Duration] = None, reason: Optional[str] = None
+        self, outcome: Outcome, delay: Optional[Duration] = None, reason: Optional[Reason] = None
     ) -> SettleStatus:
         status = self._its_desk().settle(self.receipt, outcome, delay=delay, reason=reason)
         self.is_settled = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, List, Mapping, Optional, Sequence
 
 from ._errors import NotFoundError
+from ._json import json_of
 from ._messages import (
     CatchUp,
     Overlap,
@@ -17,7 +18,7 @@ from ._messages import (
 )
 from ._paths import path
 from ._times import Duration, Time
-from ._transport import Request, Transport, json_of
+from ._transport import Request, Transport
 
 
 class Schedules:

@@ -34,26 +34,37 @@ class Settler:
         self._retry_for = min(lease, LONGEST_RETRY)
         self._lock = threading.Lock()
         self._stopped = False
+        self._thread: Optional[threading.Thread] = None
         #: None tells the thread to end.
         self._waiting: queues.SimpleQueue[Optional[_Waiting]] = queues.SimpleQueue()
 
     def start(self) -> None:
-        start_thread("settler", self._run)
+        self._thread = start_thread("settler", self._run)
 
-    def stop(self) -> None:
-        """Afterwards nothing that is new is settled: a handler that ends later has lost its message."""
+    def stop(self, longest: float) -> None:
+        """Afterwards nothing that is new is settled: a handler that ends later has lost its message.
+
+        :param longest: seconds that what is settled already may take
+        """
         with self._lock:
             self._stopped = True
             self._waiting.put(None)
+        if self._thread is not None:
+            self._thread.join(longest)
 
     def settle(self, message: ReceivedMessage, settlement: Settlement) -> None:
         """Returns once it is settled, or cannot be: then the message comes again when its lease ends."""
+        self.settle_later(message, settlement).wait()
+
+    def settle_later(self, message: ReceivedMessage, settlement: Settlement) -> threading.Event:
+        """As :meth:`settle`, but returns at once what is set then."""
         waiting = _Waiting(message, settlement)
         with self._lock:
             if self._stopped:
-                return
-            self._waiting.put(waiting)
-        waiting.done.wait()
+                waiting.done.set()
+            else:
+                self._waiting.put(waiting)
+        return waiting.done
 
     def _run(self) -> None:
         while True:

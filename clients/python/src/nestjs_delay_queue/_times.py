@@ -83,7 +83,7 @@ def _milliseconds_of_text(text: str) -> Optional[int]:
             return None
         total += float(number) * length
         end = part.end()
-    return math.ceil(total) if end == len(text) and end > 0 else None
+    return math.ceil(total) if end == len(text) and end > 0 and math.isfinite(total) else None
 
 
 def to_time(name: str, value: Time) -> Union[str, int, Dict[str, str]]:
@@ -99,9 +99,12 @@ def to_time(name: str, value: Time) -> Union[str, int, Dict[str, str]]:
         raise invalid(f"{name} must be a datetime, epoch milliseconds or a LocalTime. Given: {value!r}.")
     if value.utcoffset() is None:
         raise invalid(f"{name} must be a datetime with a time zone, such as datetime.now(timezone.utc). Given: {value!r}.")
-    # Rounded up, so that no message is early.
-    milliseconds = math.ceil(value.astimezone(timezone.utc).microsecond / 1000)
-    rounded = value.astimezone(timezone.utc).replace(microsecond=0) + timedelta(milliseconds=milliseconds)
+    try:
+        # Rounded up, so that no message is early.
+        milliseconds = math.ceil(value.astimezone(timezone.utc).microsecond / 1000)
+        rounded = value.astimezone(timezone.utc).replace(microsecond=0) + timedelta(milliseconds=milliseconds)
+    except OverflowError as cause:
+        raise invalid(f"{name} is too far away to be told in UTC. Given: {value!r}.") from cause
     return rounded.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import http.client
-import json
 import random
 import re
+import ssl
 import time
 import uuid
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple, TypeVar, Union
 
 from ._connections import Connections, Interruption, connected
-from ._errors import UNEXPECTED_ANSWER, DelayQueueError, UnavailableError, error_of, invalid
+from ._errors import (
+    UNEXPECTED_ANSWER,
+    DelayQueueError,
+    UnauthorizedError,
+    UnavailableError,
+    UntrustedCertificateError,
+    error_of,
+    invalid,
+)
+from ._json import parse
 from ._times import SHORTEST_TIMEOUT, Duration, milliseconds_within
 from ._version import __version__
 
@@ -23,6 +32,9 @@ LONGEST_RETRY = 100_000
 
 #: What a header can carry as a token (RFC 6750).
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
+
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+\-.^_`|~]+")
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
 
 
 @dataclass
@@ -39,6 +51,8 @@ class Request:
     interruption: Optional[Interruption] = None
     #: For what must not be done twice: all tries have one Idempotency-Key. Everything else is safe to repeat.
     is_keyed: bool = False
+    #: Why an answer is not the last word, so that all of it is asked for again under its key; None: it is.
+    trouble_in: Callable[[Any], Optional[UnavailableError]] = lambda told: None
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
@@ -79,7 +93,7 @@ class Transport:
     ) -> None:
         self._connections = connections
         self._token = token
-        self._headers = dict(headers)
+        self._headers = _checked_headers(headers)
         self._timeout = milliseconds_within("timeout", timeout, SHORTEST_TIMEOUT) / 1000
         self._retry_for = milliseconds_within("retry_for", retry_for, SHORTEST_TIMEOUT, LONGEST_RETRY, or_zero=True) / 1000
 
@@ -106,20 +120,31 @@ class Transport:
         retry_for = self._retry_for if request.retry_for is None else request.retry_for
         deadline = time.monotonic() + request.wait + retry_for
         pauses = Pauses()
-        # The same for all tries: with another token a request is another operation to the gateway, and would be done again.
-        token = self._checked_token()
+        credentials = _Credentials(self._token, request.is_keyed)
+        told = None
         while True:
             try:
-                return self._try(request, token)
-            except UnavailableError as error:
-                pause = pauses.after(error)
-                if retry_for == 0 or time.monotonic() + pause > deadline:
-                    raise
+                told = self._try(request, credentials)
+                error = request.trouble_in(told)
+                if error is None:
+                    return told
+            except UnavailableError as cause:
+                error = cause
+            pause = pauses.after(error)
+            if retry_for == 0 or time.monotonic() + pause > deadline:
+                if told is None:
+                    raise error
+                # What was answered before says what became of each of many.
+                return told
             time.sleep(pause)
 
-    def _try(self, request: Request, token: Optional[str]) -> Any:
+    def _try(self, request: Request, credentials: _Credentials) -> Any:
         try:
-            status, headers, content = self._exchange(request, token)
+            status, headers, content = self._exchange(request, credentials.current())
+        except ssl.SSLCertVerificationError as cause:
+            raise UntrustedCertificateError(
+                f"The certificate of {self._connections.address} is not trusted: {cause.verify_message}", "UNTRUSTED_CERTIFICATE"
+            ) from cause
         except (OSError, http.client.HTTPException) as cause:
             if request.interruption is not None and request.interruption.happened:
                 raise Interrupted from cause
@@ -127,10 +152,13 @@ class Transport:
             raise UnavailableError(
                 f"The gateway at {self._connections.address} cannot be reached: {reason}.", "GATEWAY_UNREACHABLE"
             ) from cause
-        told = _parse(content)
+        told = parse(content)
         if 200 <= status < 300:
             return told
-        raise error_of(status, told, headers.get("Retry-After"))
+        error = error_of(status, told, headers.get("Retry-After"))
+        if isinstance(error, UnauthorizedError) and credentials.renew():
+            return self._try(request, credentials)
+        raise error
 
     def _exchange(self, request: Request, token: Optional[str]) -> Tuple[int, http.client.HTTPMessage, bytes]:
         timeout = self._timeout if request.timeout is None else request.timeout
@@ -172,26 +200,56 @@ class Transport:
             headers["Idempotency-Key"] = request.key
         return headers
 
-    def _checked_token(self) -> Optional[str]:
-        token = self._token() if callable(self._token) else self._token
-        if token is not None and not (isinstance(token, str) and _TOKEN.fullmatch(token)):
-            raise invalid(
-                "The token must be characters of A-Z a-z 0-9 - . _ ~ + / with = at its end at most. "
-                "It is not shown, since it is a secret."
-            )
-        return token
+
+class _Credentials:
+    """The token of one request, which is asked for at its first try."""
+
+    def __init__(self, source: Union[str, Callable[[], str], None], is_keyed: bool) -> None:
+        self._source = source
+        self._is_keyed = is_keyed
+        self._token: Optional[str] = None
+        self._is_known = False
+        self._is_renewed = False
+        self._tries = 0
+
+    def current(self) -> Optional[str]:
+        """The same for all tries: with another token a request is another operation to the gateway, and would be done again."""
+        if not self._is_known:
+            self._token = _checked_token(self._source)
+            self._is_known = True
+        self._tries += 1
+        return self._token
+
+    def renew(self) -> bool:
+        """Once, if a token that was refused may have ended. A request with a key may be done already if an earlier try of it got
+        no answer."""
+        if not callable(self._source) or self._is_renewed or (self._is_keyed and self._tries > 1):
+            return False
+        self._is_renewed = True
+        self._is_known = False
+        return True
 
 
-def json_of(name: str, value: Any) -> bytes:
-    """:raises InvalidArgumentError: also for what other languages could not read, such as NaN"""
+def _checked_headers(headers: Mapping[str, str]) -> Dict[str, str]:
+    for name, value in headers.items():
+        is_text = isinstance(name, str) and isinstance(value, str)
+        if not is_text or not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(value):
+            raise invalid(f"headers must be text that HTTP can carry (of {name!r} it is not). Values are not shown.")
+    return dict(headers)
+
+
+def _checked_token(source: Union[str, Callable[[], str], None]) -> Optional[str]:
+    """
+    :raises UnavailableError: if the function that gives it has failed
+    :raises InvalidArgumentError: if it is none
+    """
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
-    except (TypeError, ValueError, RecursionError) as cause:
-        raise invalid(f"{name} cannot be written as JSON: {cause}.") from cause
-
-
-def _parse(content: bytes) -> Any:
-    try:
-        return json.loads(content)
-    except ValueError:
-        return None  # Not of the gateway, but of a proxy before it.
+        token = source() if callable(source) else source
+    except Exception as cause:
+        raise UnavailableError(f"There is no token: {type(cause).__name__}: {cause}.", "NO_TOKEN") from cause
+    if token is not None and not (isinstance(token, str) and _TOKEN.fullmatch(token)):
+        raise invalid(
+            "The token must be characters of A-Z a-z 0-9 - . _ ~ + / with = at its end at most. "
+            "It is not shown, since it is a secret."
+        )
+    return token

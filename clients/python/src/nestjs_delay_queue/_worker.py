@@ -8,7 +8,7 @@ import queue as queues
 import signal
 import threading
 import time
-import traceback
+from concurrent.futures import Future
 from types import FrameType
 from typing import Any, Callable, Optional, Sequence, Union
 
@@ -30,9 +30,6 @@ _MOST_RECEIVED = 200
 #: Longest delay that the gateway takes, and what counts if nobody can say how long it is, in milliseconds.
 _LONGEST_DELAY = 315_576_000_000
 _UNKNOWN_DELAY = 30_000
-
-#: Longest reason that is sent, in characters: the gateway would keep 4,096, but more than this is of no help to anybody.
-_LONGEST_REASON = 1000
 
 
 class RetryLaterError(Exception):
@@ -56,6 +53,12 @@ class UnrecoverableError(Exception):
         super().__init__(reason)
 
 
+class HandlerTimeoutError(Exception):
+    """Why an attempt has failed whose handler took longer than the worker's timeout. It is told under this name, as the library
+    calls it, and not raised.
+    """
+
+
 Handler = Callable[[ReceivedMessage], Any]
 
 
@@ -63,8 +66,8 @@ class Worker:
     """Receives messages and calls the handler with them, in threads.
 
     The handler returns: the message is done. It raises: the message comes again by its backoff, and is a dead letter after
-    its last attempt; see also :class:`RetryLaterError` and :class:`UnrecoverableError`. Leases are renewed while handlers
-    run. A handler that may be stopped half-way looks at ``message.lost``: it is set once the message may be handled
+    its last attempt; see also :class:`RetryLaterError` and :class:`UnrecoverableError`. What it returns is of no meaning, but a
+    coroutine, a generator or a future has not run yet: it counts as a failure. Leases are renewed while handlers run. A handler that may be stopped half-way looks at ``message.lost``: it is set once the message may be handled
     elsewhere.
 
     Whatever happens to the gateway, the worker goes on by itself once it is back. It logs to ``nestjs_delay_queue``. A
@@ -73,11 +76,13 @@ class Worker:
     :param topics: one, or several of which an earlier one's messages come first
     :param concurrency: how many handler calls run at once; no more messages than that are received
     :param lease: for how long a message is this worker's if the worker dies; at least a second
-    :param timeout: how long a handler may take. Then its lease is renewed no longer and ``message.lost`` is set, so the
-        message comes again elsewhere; its thread cannot be ended, and is busy until the handler returns. None: no end
-    :param wait: for how long one request waits for messages, a second to a minute
+    :param timeout: how long a handler may take. Then its attempt has failed and ``message.lost`` is set; its thread cannot be
+        ended, and is busy until the handler returns, whose result is of no meaning any more. None: no end
+    :param wait: for how long one request waits for messages, a second to a minute. Where a proxy does not tell the gateway that
+        a stopped worker waits no more, what falls due meanwhile comes after its lease
     :param shutdown_timeout: how long the handlers that run have to end when the worker is stopped. Then ``message.lost`` is
         set for them, and their leases are renewed no longer, so that their messages come again
+    :param consumer: names this worker for those who look at the fleet. None: the gateway names it
     """
 
     def __init__(
@@ -89,31 +94,35 @@ class Worker:
         concurrency: int = 10,
         lease: Duration = "30s",
         timeout: Optional[Duration] = None,
-        wait: Duration = "20s",
+        wait: Duration = "5s",
         shutdown_timeout: Duration = "10s",
+        consumer: Optional[str] = None,
     ) -> None:
         self._queue = queue
+        self._consumer = consumer
         self._topics = [topics] if isinstance(topics, str) else list(topics)
         if not self._topics:
             raise invalid("A worker needs a topic at least.")
-        if not callable(handler) or _is_coroutine(handler):
+        if not callable(handler) or _runs_later(handler):
             raise invalid(f"The handler must be a plain function, which takes a message. Given: {handler!r}.")
         self._handler = handler
         if not isinstance(concurrency, int) or concurrency < 1:
             raise invalid(f"concurrency must be at least 1. Given: {concurrency!r}.")
         self._concurrency = concurrency
         self._lease = milliseconds_within("lease", lease, 1000)
-        seconds = None if timeout is None else milliseconds_within("timeout", timeout, SHORTEST_TIMEOUT) / 1000
+        self._timeout = None if timeout is None else milliseconds_within("timeout", timeout, SHORTEST_TIMEOUT)
         # A shorter wait would ask all the time, and the gateway takes no longer one.
         self._wait = milliseconds_within("wait", wait, 1000, 60_000)
         limit = milliseconds_within("shutdown_timeout", shutdown_timeout, SHORTEST_TIMEOUT, or_zero=True)
         self._shutdown_timeout = limit / 1000
         self._settler = Settler(queue, self._lease)
-        self._leases = Leases(queue, self._lease, seconds)
+        self._leases = Leases(queue, self._lease, None if self._timeout is None else self._timeout / 1000, self._give_up)
         #: None tells one thread to end.
         self._handed: queues.SimpleQueue[Optional[ReceivedMessage]] = queues.SimpleQueue()
         self._changed = threading.Condition()
         self._running = 0
+        #: Set in the threads of handlers.
+        self._own = threading.local()
         self._stopping = threading.Event()
         #: Wakes run(). A signal handler may put into it, as it may not set an event that its own thread waits for.
         self._asked_to_stop: queues.SimpleQueue[None] = queues.SimpleQueue()
@@ -135,16 +144,26 @@ class Worker:
 
     def stop(self) -> bool:
         """Takes no more messages, and waits until the handlers that run have ended and what they did is settled, for
-        ``shutdown_timeout`` at most.
+        ``shutdown_timeout`` at most. A handler may call it too; there it waits for nothing, and returns False.
 
         :returns: whether all had ended
         """
-        until = time.monotonic() + self._shutdown_timeout
+        self._take_no_more()
+        if getattr(self._own, "handles", False):
+            # Waiting here would be waiting for itself.
+            start_thread("stop", self._end)
+            return False
+        return self._end()
+
+    def _take_no_more(self) -> None:
         self._stopping.set()
         self._asked_to_stop.put(None)
         self._interruption.interrupt()
         with self._changed:
             self._changed.notify_all()
+
+    def _end(self) -> bool:
+        until = time.monotonic() + self._shutdown_timeout
         if self._intake is not None:
             self._intake.join(max(0.0, until - time.monotonic()))
         with self._changed:
@@ -152,7 +171,7 @@ class Worker:
         if not all_ended:
             logger.warning("Stopped before all handlers had ended; their messages come again: %d", self._running)
         self._leases.stop()
-        self._settler.stop()
+        self._settler.stop(max(0.0, until - time.monotonic()))
         for _ in range(self._concurrency):
             self._handed.put(None)
         return all_ended
@@ -227,6 +246,7 @@ class Worker:
             max=min(self._concurrency - self._running, _MOST_RECEIVED),
             wait=self._wait,
             lease=self._lease,
+            consumer=self._consumer,
             interruption=self._interruption,
         )
         if self._stopping.is_set():
@@ -250,6 +270,7 @@ class Worker:
             logger.warning("Messages that came after the stop come again when their leases end: %s", error)
 
     def _handle_all(self) -> None:
+        self._own.handles = True
         while True:
             message = self._handed.get()
             if message is None:
@@ -269,25 +290,38 @@ class Worker:
     def _call(self, message: ReceivedMessage) -> Settlement:
         receipt = message.receipt
         try:
-            self._handler(message)
+            _check_result(self._handler(message))
         except RetryLaterError as later:
             logger.info("The handler of %s put the message %r off: %s", message.topic, message.id, later)
             return Settlement(receipt, "release", delay=later.delay)
         except UnrecoverableError as end:
             logger.warning("The handler of %s gave the message %r up: %s", message.topic, message.id, end)
-            return Settlement(receipt, "dead", reason=_reason(str(end)))
+            return Settlement(receipt, "dead", reason=end)
         except BaseException as error:  # SystemExit of a handler too: it must not end the thread without a settle.
             logger.warning("The handler of %s failed for the message %r", message.topic, message.id, exc_info=True)
-            text = "".join(traceback.format_exception_only(type(error), error))
-            return Settlement(receipt, "retry", reason=_reason(text.strip()))
+            return Settlement(receipt, "retry", reason=error)
         return Settlement(receipt, "ack")
 
+    def _give_up(self, message: ReceivedMessage) -> None:
+        """Of a message whose handler has taken too long, and goes on."""
+        error = HandlerTimeoutError(f"The handler did not finish within its timeout of {self._timeout} ms.")
+        logger.warning("The handler of %s failed for the message %r: %s", message.topic, message.id, error)
+        if message.lease > 0:
+            self._settler.settle_later(message, Settlement(message.receipt, "retry", reason=error))
 
-def _is_coroutine(handler: Handler) -> bool:
+
+def _runs_later(handler: Handler) -> bool:
     """Its calls would return at once, and nothing would be done."""
-    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__)
+    kinds = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+    return any(is_it(one) for is_it in kinds for one in (handler, type(handler).__call__))
 
 
-def _reason(text: str) -> str:
-    # Names of files may have what is no UTF-8.
-    return text[:_LONGEST_REASON].encode("utf-8", "replace").decode("utf-8")
+def _check_result(result: Any) -> None:
+    """:raises TypeError: if it is what has still to be run, by nobody"""
+    if inspect.iscoroutine(result):
+        result.close()  # Else Python warns that nobody has awaited it.
+    if inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result) or isinstance(result, Future):
+        raise TypeError(
+            f"The handler has returned a {type(result).__name__}, which is not done: a worker calls plain functions. "
+            "Run it to its end within the handler, such as by asyncio.run() or result()."
+        )

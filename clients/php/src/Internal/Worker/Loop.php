@@ -23,14 +23,14 @@ final class Loop
     /** How long a message is put off if nobody can say for how long, in milliseconds. */
     private const UNKNOWN_DELAY = 30_000;
 
-    /** More than this of an error's text is of no help to anybody. */
-    private const MAX_REASON = 2_000;
+    /** Longest text about an error in a log, in bytes. */
+    private const LONGEST_TEXT = 4_096;
 
     /**
      * @param int $parent the process of the worker
      * @param \Closure(string, string|int|null...): void $tell is told what happens: 'begun' with the id and receipt of a
      *     message, then 'handled', then 'settled'; 'log' with a sentence; 'away' with what is wrong with the gateway,
-     *     then 'back'
+     *     then 'back'; 'stop' if the handler has stopped the worker
      */
     public function __construct(
         private readonly Worker $worker,
@@ -52,8 +52,16 @@ final class Loop
             ($this->tell)('begun', $message->id, $message->receipt);
             $settlement = self::outcome($this->worker->handler, $message);
             ($this->tell)('handled');
+            if ($settlement->reason instanceof \Throwable) {
+                $why = Json::cleanText((string) $settlement->reason, self::LONGEST_TEXT);
+                ($this->tell)('log', "The handler has failed for message '$message->id', attempt $message->attempt: $why");
+            }
             $this->settle($message, $settlement);
             ($this->tell)('settled');
+            if ($this->worker->isStopping()) {
+                ($this->tell)('stop');
+                return;
+            }
         }
     }
 
@@ -65,14 +73,24 @@ final class Loop
     public static function outcome(\Closure $handler, ReceivedMessage $message): Settlement
     {
         try {
-            $handler($message);
+            self::check($handler($message));
             return Settlement::ack($message->receipt);
         } catch (UnrecoverableException $error) {
-            return Settlement::dead($message->receipt, self::reason($error->getMessage()));
+            return Settlement::dead($message->receipt, $error);
         } catch (RetryLaterException $error) {
             return Settlement::release($message->receipt, $error->delay);
         } catch (\Throwable $error) {
-            return Settlement::retry($message->receipt, self::reason($error::class . ': ' . $error->getMessage()));
+            return Settlement::retry($message->receipt, $error);
+        }
+    }
+
+    /** @throws \UnexpectedValueException if it is what has still to be run, by nobody */
+    private static function check(mixed $result): void
+    {
+        $isPromise = is_object($result) && (method_exists($result, 'then') || method_exists($result, 'await'));
+        if ($result instanceof \Generator || $isPromise) {
+            $what = 'The handler has returned a ' . $result::class . ', which is not done.';
+            throw new \UnexpectedValueException("$what Run it to its end within the handler, such as by iterator_to_array() or wait().");
         }
     }
 
@@ -83,7 +101,7 @@ final class Loop
         for ($failures = 0; !$this->isOrphan(); ) {
             pcntl_sigprocmask(SIG_UNBLOCK, Worker::SIGNALS);
             try {
-                $messages = $worker->queue->receiveFor(0, $worker->topics, 1, $worker->wait, $worker->lease);
+                $messages = $worker->queue->receiveFor(0, $worker->topics, 1, $worker->wait, $worker->lease, $worker->consumer);
                 pcntl_sigprocmask(SIG_BLOCK, Worker::SIGNALS);
                 ($this->tell)('back');
                 $failures = 0;
@@ -127,10 +145,5 @@ final class Loop
     private function isOrphan(): bool
     {
         return posix_getppid() !== $this->parent;
-    }
-
-    private static function reason(string $text): string
-    {
-        return Json::cleanText($text, self::MAX_REASON);
     }
 }

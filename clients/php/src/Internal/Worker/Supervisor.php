@@ -126,7 +126,7 @@ final class Supervisor
                 $this->giveBack($child, null);
             } elseif ($limit !== null && $child->held?->isHandling && Time::now() >= $child->held->startedAt + $limit) {
                 $child->kill();
-                $this->giveBack($child, "Its handler was not done after $limit ms");
+                $this->giveBack($child, new HandlerTimeout("The handler did not finish within its timeout of $limit ms."));
             }
         }
     }
@@ -188,15 +188,16 @@ final class Supervisor
     /**
      * Settles the message of a process that is ended.
      *
-     * @param string|null $reason why its attempt has failed; null: it has not
+     * @param string|HandlerTimeout|null $reason why its attempt has failed; null: it has not
      */
-    private function giveBack(Child $child, ?string $reason): void
+    private function giveBack(Child $child, string|HandlerTimeout|null $reason): void
     {
         $held = $child->held;
         $child->held = null;
         if ($held?->isHandling) {
-            $why = $reason ?? 'It is released, since its handler was not done in time for the worker to stop';
-            $this->say("Message '$held->id' was not handled. $why.");
+            $why = $reason instanceof HandlerTimeout ? $reason->getMessage() : "$reason.";
+            $why = $reason === null ? 'It is released, since its handler was not done in time for the worker to stop.' : $why;
+            $this->say("Message '$held->id' was not handled. $why");
             $this->unsettled[] = $reason === null
                 ? Settlement::release($held->receipt)
                 : Settlement::retry($held->receipt, $reason);
@@ -224,6 +225,8 @@ final class Supervisor
     {
         if ($event === 'log') {
             $this->say($text);
+        } elseif ($event === 'stop') {
+            $this->worker->stop();
         } elseif (($event === 'away') !== $this->isAway) {
             $this->isAway = !$this->isAway;
             $this->say($this->isAway
