@@ -61,10 +61,14 @@ export class BullmqImport {
   async count({ signal, onProgress }: ImportCall, compares: boolean): Promise<ImportCounts> {
     const tally = new Tally();
     const names = new Set<string>();
+    const ids = new Set<string>();
     const pass: Pass = { looked: new Set(), after: undefined };
     let counted = 0;
     for (let jobs = await this.#next(pass); jobs.length > 0 && !signal.aborted; jobs = await this.#next(pass)) {
-      for (const step of await Promise.all(jobs.map(async (job) => this.#foreseen(job, compares)))) {
+      // Another import may take meanwhile what was counted as delayed.
+      const isNew = jobs.filter(({ id }) => !ids.has(id));
+      for (const { id } of isNew) ids.add(id);
+      for (const step of await Promise.all(isNew.map(async (job) => this.#foreseen(job, compares)))) {
         if (!step) continue;
         tally.add(compares ? unlessNamed(names, step) : step);
         counted += 1;
