@@ -113,7 +113,7 @@ const LAYERS = {
     packages: ['@nestjs/common', '@nestjs/core', '@nestjs/terminus'],
   },
   // It knows the keys of BullMQ, of which it needs nothing else.
-  bullmq: { folders: ['producer', 'admin', 'broker/redis/connection', 'messages'] },
+  bullmq: { folders: ['producer', 'admin', 'broker/redis/connection', 'broker', 'messages'] },
   // It needs no Nest, and nothing else needs it.
   cli: {
     folders: [

@@ -13,6 +13,7 @@ export * from './fleet.interface.js';
 export type * from './inspection.interface.js';
 export * from './limits.interface.js';
 export * from './message-calls.interface.js';
+export type * from './message-operations.interface.js';
 export type * from './operations.interface.js';
 export * from './owner.js';
 export * from './reports.interface.js';

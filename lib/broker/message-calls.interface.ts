@@ -93,6 +93,13 @@ export interface TagCancelResult {
  */
 export type RescheduleResult = 'moved' | 'in-flight' | 'dead' | 'not-found';
 
+/** A message as it waited when somebody looked: whatever is under its name by now, only this one is meant. */
+export interface SeenMessage {
+  readonly envelope: string;
+  /** When it was due, epoch milliseconds. */
+  readonly at: number;
+}
+
 export interface EnvelopeEdit {
   readonly storedId: string;
   /** The envelope to replace; if another one is stored by now, nothing changes. */

@@ -12,25 +12,16 @@ import type {
 import type { Limits, PermitReply, PermitRequest, TopicLimits } from './limits.interface.js';
 import type {
   CallId,
-  CancelResult,
   ClaimRequest,
   ClaimResult,
-  ClearResult,
-  DueTime,
-  EnvelopeEditResult,
-  EnvelopeEdit,
   ExtendStatus,
-  NewMessage,
   Partition,
-  PublishResult,
-  PublishTerms,
   Receipt,
-  RescheduleResult,
   SettleAnswer,
   Settlement,
-  TagCancelResult,
   TopicOrder,
 } from './message-calls.interface.js';
+import type { MessageOperations } from './message-operations.interface.js';
 import type { Owner } from './owner.js';
 import type { ProcessReport, ReportedProcess, ReportedWork, SpanOfWork, WorkReport } from './reports.interface.js';
 import type {
@@ -44,58 +35,7 @@ import type {
   SchedulePlace,
   ScheduleWrite,
 } from './schedules.interface.js';
-import type {
-  DeadLetterPage,
-  DeadLetterQuery,
-  Death,
-  DueCounts,
-  MessageLook,
-  PartitionStats,
-  PeekRequest,
-  PeekedMessages,
-  Requeue,
-  RetentionLimits,
-  StoredMessage,
-} from './stored-message.interface.js';
-
-/** Publishing messages, changing them, and looking at what is stored. */
-export interface MessageOperations {
-  /** Answers in the order of the messages, 1 to `MAX_BATCH`. */
-  publish(
-    partition: Partition,
-    call: CallId,
-    messages: readonly NewMessage[],
-    terms?: PublishTerms,
-  ): Promise<PublishResult[]>;
-  cancel(partition: Partition, call: CallId, storedId: string): Promise<CancelResult>;
-  /**
-   * Cancels some of the messages that carry a tag, each as {@link cancel} does; dead letters stay.
-   *
-   * @param after begins behind this stored id; `undefined`: at the first
-   */
-  cancelTagged(partition: Partition, call: CallId, tag: string, after: string | undefined): Promise<TagCancelResult>;
-  /** Moves a message that waits to another due time; if it does not wait, nothing changes. */
-  reschedule(partition: Partition, call: CallId, storedId: string, due: DueTime): Promise<RescheduleResult>;
-  /** Makes a message that waits due now; one that is due already keeps its time. */
-  runNow(partition: Partition, call: CallId, storedId: string): Promise<RescheduleResult>;
-  edit(partition: Partition, call: CallId, edit: EnvelopeEdit): Promise<EnvelopeEditResult>;
-  /** Removes some of the messages that wait (they count as cancelled) or are dead, the first ones first. */
-  clear(partition: Partition, call: CallId, state: 'scheduled' | 'dead'): Promise<ClearResult>;
-
-  get(partition: Partition, storedId: string): Promise<StoredMessage | undefined>;
-  /** Looks at all that decides about when a message is delivered. */
-  explain(partition: Partition, storedId: string): Promise<MessageLook | undefined>;
-  /** The stored ids of the messages that have this id and a key of their own, in order, at most `MAX_BATCH`. */
-  locate(partition: Partition, id: string): Promise<string[]>;
-  peek(partition: Partition, request: PeekRequest): Promise<PeekedMessages>;
-  stats(partition: Partition): Promise<PartitionStats>;
-  /**
-   * Counts what waits by when it is due.
-   *
-   * @param times epoch milliseconds, whole and ascending, 1 to `MAX_DUE_TIMES`
-   */
-  countDue(partition: Partition, times: readonly number[]): Promise<DueCounts>;
-}
+import type { DeadLetterPage, DeadLetterQuery, Death, Requeue, RetentionLimits } from './stored-message.interface.js';
 
 /** From the claim of a message to its settle, and what holds claims back. */
 export interface DeliveryOperations {

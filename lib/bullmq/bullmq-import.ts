@@ -1,47 +1,17 @@
-import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
-import { MAX_DELAY } from '../checks/limits.js';
-import { InvalidArgumentError } from '../errors/options.errors.js';
-import { PayloadTooLargeError, SerializationError } from '../errors/publishing.errors.js';
-import type { PublishedMessage } from '../messages/publish-options.interface.js';
-import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
-import type { BullmqJob, BullmqQueue, JobObstacle } from './bullmq-queue.js';
-import { JOB_HEADER, type JobMessage, toMessage } from './job-message.js';
+import type { BullmqJob, BullmqQueue, PageEnd } from './bullmq-queue.js';
+import { type ImportCounts, type Left, Tally, movedOf } from './import-counts.js';
+import { type ImportGoal, type MessagePlace, freshName } from './import-goal.js';
+import { type Planned, planOf, reasonOf } from './job-plan.js';
+import { JobTransfer, isGone, isOf } from './job-transfer.js';
+import { hasStored } from './taken-note.js';
 
 export interface BullmqImportOptions {
   readonly queue: BullmqQueue;
-  readonly producer: Pick<DelayQueueProducer, 'publish' | 'reschedule' | 'cancel'>;
-  readonly admin: Pick<DelayQueueAdmin, 'get'>;
+  readonly goal: ImportGoal;
   /** The topic that jobs go to, with `{name}` for the name of a job. */
   readonly topic: string;
   /** Says which queues the topic is of, such as `under the prefix 'dq' at localhost:6379`: an import has to end where it began. */
   readonly place: string;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-}
-
-/** Why a job stays with BullMQ. `unknown-topic`: its topic is none of those that were counted. */
-export type LeftReason = JobObstacle | 'refused' | 'id-taken' | 'unknown-topic';
-
-/** Jobs that stay with BullMQ for the same reason. */
-export interface LeftJobs {
-  readonly reason: LeftReason;
-  readonly count: number;
-  /** The id of one of them. */
-  readonly example: string;
-  /** What that one was refused with. */
-  readonly refusal?: string;
-}
-
-/** What becomes of jobs, or would. */
-export interface ImportCounts {
-  /** How many go to each topic. */
-  readonly topics: ReadonlyMap<string, number>;
-  readonly left: readonly LeftJobs[];
-}
-
-/** How many jobs go to a topic. */
-export function movedOf({ topics }: Pick<ImportCounts, 'topics'>): number {
-  return [...topics.values()].reduce((sum, count) => sum + count, 0);
 }
 
 export interface ImportCall {
@@ -57,28 +27,53 @@ export class OtherDestinationError extends Error {
   }
 }
 
+/** What would become of a job: it stays, its message is on its way, or it would get one. */
+type Foreseen = Left | { readonly message: MessagePlace } | Planned;
+
+/** What of a queue was gone through. */
+interface Pass {
+  readonly looked: Set<string>;
+  after: PageEnd | undefined;
+}
+
 /**
  * Moves delayed jobs of BullMQ, each to be handled once: by a worker of BullMQ if it gets it first, else by a handler of the
  * topic. It may be killed at any time, and started again, and workers and other imports may run meanwhile. See
- * docs/decisions/0107.
+ * docs/decisions/0116.
  */
 export class BullmqImport {
   readonly #options: BullmqImportOptions;
+  readonly #destination: string;
+  /** Names this import among those that make messages. */
+  readonly #maker = freshName();
 
   constructor(options: BullmqImportOptions) {
     this.#options = options;
+    this.#destination = `topic '${options.topic}' ${options.place}`;
   }
 
-  /** Counts what {@link move} would do, and changes nothing. */
-  async count({ signal, onProgress }: ImportCall): Promise<ImportCounts> {
+  /**
+   * Counts what {@link move} would do, and changes nothing.
+   *
+   * @param compares whether to look for messages that have the names already, too: that takes a call a job
+   * @throws OtherDestinationError, BrokerUnavailableError, ConfigurationError as {@link move}
+   */
+  async count({ signal, onProgress }: ImportCall, compares: boolean): Promise<ImportCounts> {
     const tally = new Tally();
-    for (let looked = 0; !signal.aborted;) {
-      const jobs = await this.#options.queue.look(looked);
-      for (const job of jobs) tally.add(this.#planOf(job));
-      const passed = jobs.filter(({ place }) => place === 'delayed').length;
-      if (passed === 0) break;
-      looked += passed;
-      onProgress(looked);
+    const names = new Set<string>();
+    const ids = new Set<string>();
+    const pass: Pass = { looked: new Set(), after: undefined };
+    let counted = 0;
+    for (let jobs = await this.#next(pass); jobs.length > 0 && !signal.aborted; jobs = await this.#next(pass)) {
+      // Another import may take meanwhile what was counted as delayed.
+      const isNew = jobs.filter(({ id }) => !ids.has(id));
+      for (const { id } of isNew) ids.add(id);
+      for (const step of await Promise.all(isNew.map(async (job) => this.#foreseen(job, compares)))) {
+        if (!step) continue;
+        tally.add(compares ? unlessNamed(names, step) : step);
+        counted += 1;
+      }
+      onProgress(counted);
     }
     return tally;
   }
@@ -91,133 +86,77 @@ export class BullmqImport {
    * @throws BrokerUnavailableError, ConfigurationError: what was taken is moved by the next import
    */
   async move(topics: ReadonlySet<string>, { signal, onProgress }: ImportCall): Promise<ImportCounts> {
-    const { queue, topic, place } = this.#options;
-    const destination = `topic '${topic}' ${place}`;
-    const tally = new Tally();
-    // Workers take jobs from the front meanwhile, and new ones come: so it ends with a pass that has moved nothing.
-    for (let before = -1; before < movedOf(tally) && !signal.aborted;) {
-      before = movedOf(tally);
-      tally.forgetLeft();
-      for (let passed = 0; !signal.aborted;) {
-        const taken = await queue.take(passed, destination);
-        if ('otherDestination' in taken) throw new OtherDestinationError(taken.otherDestination);
-        if (taken.jobs.length === 0) break;
-        passed += await this.#moveAll(taken.jobs, topics, tally);
-        onProgress(movedOf(tally));
+    const { queue, goal, topic } = this.#options;
+    const transfer = new JobTransfer({ queue, goal, topic, topics, maker: this.#maker });
+    // Workers take jobs from the front meanwhile, and new ones come: so it ends with a pass that has changed nothing.
+    for (let changes = -1; changes < transfer.changes && !signal.aborted;) {
+      changes = transfer.changes;
+      transfer.tally.forgetLeft();
+      const pass: Pass = { looked: new Set(), after: undefined };
+      while (!signal.aborted) {
+        const jobs = await this.#next(pass, true);
+        if (jobs.length === 0) break;
+        await transfer.move(jobs);
+        onProgress(movedOf(transfer.tally));
       }
     }
-    return tally;
+    return transfer.tally;
   }
 
-  /** Moves what was taken, and answers how many of the jobs are with BullMQ afterwards. */
-  async #moveAll(jobs: readonly BullmqJob[], topics: ReadonlySet<string>, tally: Tally): Promise<number> {
-    const { queue, producer } = this.#options;
-    const steps = await Promise.all(jobs.map(async (job) => this.#store(job, topics)));
-    const stored = steps.filter((step) => step.message !== undefined);
-    const left = steps.filter((step) => step.message === undefined);
-
-    const gone = new Set(await queue.noteStored(stored.map(({ job }) => job.id)));
-    // Another import has moved these since, or somebody has removed them: a message that was made now would be one too many.
-    const needless = stored.filter(({ job, isNew }) => isNew && gone.has(job.id));
-    await Promise.all(needless.map(async ({ message: { topic, id } }) => producer.cancel(topic, id)));
-
-    const moved = stored.filter(({ job }) => !gone.has(job.id));
-    await Promise.all(
-      moved.map(async ({ job: { dueAt: deliverAt }, message: { topic, id } }) =>
-        producer.reschedule(topic, id, { deliverAt }),
-      ),
-    );
-    await queue.finish(moved.map(({ job }) => job.id));
-    await queue.giveBack(left.map(({ job }) => job.id));
-    for (const step of [...moved, ...left]) tally.add(step);
-    return left.length;
-  }
-
-  /**
-   * Stores the message of a job, due so late that nobody handles it: whoever finds a job that is not noted as stored may then
-   * rely on its message being there, or never having been.
-   */
-  async #store(job: BullmqJob, topics: ReadonlySet<string>): Promise<Move | Left> {
-    const plan = this.#planOf(job);
-    if ('reason' in plan) return plan;
-    const { topic, id, payload, options } = plan.message;
-    if (job.place === 'stored') return plan;
-    if (!topics.has(topic)) return { job, reason: 'unknown-topic' };
-    let published: PublishedMessage;
-    try {
-      published = await this.#options.producer.publish(topic, payload, {
-        ...options,
-        delay: MAX_DELAY,
-        onDuplicate: 'ignore',
-      });
-    } catch (error) {
-      return refusalOf(job, error);
+  /** The next jobs: first those that were taken already, also while this goes on. */
+  async #next(pass: Pass, takes = false): Promise<readonly BullmqJob[]> {
+    const { queue } = this.#options;
+    let jobs: readonly BullmqJob[] = [];
+    for (let open: readonly string[] = []; jobs.length === 0 && (open = await this.#taken(pass)).length > 0;) {
+      jobs = await queue.read(open);
     }
-    if (!published.duplicate) return { ...plan, isNew: true };
-    const existing = await this.#options.admin.get(topic, id);
-    return existing?.headers[JOB_HEADER] === job.key ? plan : { job, reason: 'id-taken' };
-  }
-
-  #planOf(job: BullmqJob): Move | Left {
-    if (job.obstacle) return { job, reason: job.obstacle };
-    try {
-      return { job, message: toMessage(job, this.#options.topic, this.#options.now()), isNew: false };
-    } catch (error) {
-      return refusalOf(job, error);
+    if (jobs.length === 0) {
+      const page = takes
+        ? await queue.take(pass.after, this.#destination, freshName())
+        : { jobs: await queue.look(pass.after) };
+      if ('otherDestination' in page) throw new OtherDestinationError(page.otherDestination);
+      ({ jobs } = page);
+      pass.after = jobs.at(-1);
     }
-  }
-}
-
-/** A job, and the message that it becomes. */
-interface Move {
-  readonly job: BullmqJob;
-  readonly message: JobMessage;
-  /** Whether this import has just stored it. */
-  readonly isNew: boolean;
-}
-
-interface Left {
-  readonly job: BullmqJob;
-  readonly reason: LeftReason;
-  readonly message?: undefined;
-  readonly refusal?: string;
-}
-
-/** @throws the error, unless it is about this one job */
-function refusalOf(job: BullmqJob, error: unknown): Left {
-  const isOfJob =
-    error instanceof InvalidArgumentError ||
-    error instanceof PayloadTooLargeError ||
-    error instanceof SerializationError;
-  if (!isOfJob) throw error;
-  return { job, reason: 'refused', refusal: error.message };
-}
-
-class Tally implements ImportCounts {
-  readonly topics = new Map<string, number>();
-  readonly #left = new Map<LeftReason, LeftJobs>();
-
-  get left(): readonly LeftJobs[] {
-    return [...this.#left.values()];
+    for (const { id, note } of jobs) pass.looked.add(nameOf(id, note?.text));
+    return jobs;
   }
 
-  add(step: Move | Left): void {
-    if (step.message) {
-      const { topic } = step.message;
-      this.topics.set(topic, (this.topics.get(topic) ?? 0) + 1);
-      return;
+  /** The ids of jobs that were taken, and were not looked at since their notes changed. */
+  async #taken({ looked }: Pass): Promise<string[]> {
+    const { destination = this.#destination, notes } = await this.#options.queue.taken();
+    if (destination !== this.#destination) throw new OtherDestinationError(destination);
+    return [...notes].flatMap(([id, text]) => (looked.has(nameOf(id, text)) ? [] : [id]));
+  }
+
+  /** What would become of a job; `undefined` if it is gone. */
+  async #foreseen(job: BullmqJob, compares: boolean): Promise<Foreseen | undefined> {
+    const { goal, topic } = this.#options;
+    const { note } = job;
+    if (note?.state === 'unknown') return { job, reason: 'unverified' };
+    if (isGone(job)) return undefined;
+    if (hasStored(note)) {
+      const [life] = await goal.livesOf([note.stored], false);
+      if (isOf(await goal.look(note.stored), note) || life === note.stored.life) return { message: note.stored };
+      if (note.state === 'sent') return { job, reason: 'unverified' };
     }
-    const { reason, job, refusal } = step;
-    const { count, ...first } = this.#left.get(reason) ?? {
-      reason,
-      example: job.id,
-      ...(refusal && { refusal }),
-      count: 0,
-    };
-    this.#left.set(reason, { ...first, count: count + 1 });
+    const plan = planOf(job, topic, goal, { taking: this.#maker, maker: this.#maker });
+    if (plan.message === undefined || !compares) return plan;
+    const found = await goal.look(plan.message);
+    const isOwn = note !== undefined && found?.taking === note.taking;
+    return found && !isOwn ? { job, reason: reasonOf(found) } : plan;
   }
+}
 
-  forgetLeft(): void {
-    this.#left.clear();
-  }
+function nameOf(id: string, text: string | undefined): string {
+  return `${text} ${id}`;
+}
+
+/** Of two jobs that become messages with the same name, the second one stays. */
+function unlessNamed(names: Set<string>, step: Foreseen): Foreseen {
+  if (step.message === undefined || !('job' in step)) return step;
+  const name = `${step.message.topic} ${step.message.id}`;
+  if (names.has(name)) return { job: step.job, reason: 'id-taken' };
+  names.add(name);
+  return step;
 }

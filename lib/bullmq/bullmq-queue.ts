@@ -1,5 +1,6 @@
 import type { RedisConnection } from '../broker/redis/connection/redis-connection.js';
-import { FINISH, GIVE_BACK, NOTE_STORED, PAGE } from './bullmq-scripts.js';
+import { FINISH, GIVE_BACK, NOTE, PAGE, READ } from './bullmq-scripts.js';
+import { type Note, parseNote } from './taken-note.js';
 
 /** Most jobs that are read, and moved, at once: a script holds Redis up for a few milliseconds then. */
 const PAGE_SIZE = 500;
@@ -16,13 +17,17 @@ export type JobObstacle = 'scheduler' | 'flow' | 'no-record';
 /** A delayed job as it is stored. */
 export interface BullmqJob {
   readonly id: string;
-  /** Its key in Redis, which no other job has. */
+  /** Its key in Redis. Another job may have had it before, and one of another server or database may have the same. */
   readonly key: string;
-  /** Where it is: `taken` out of BullMQ's hands, and `stored` once its message is. */
-  readonly place: 'delayed' | 'taken' | 'stored';
+  /** What is noted of it; `undefined` if it is with BullMQ. */
+  readonly note: Note | undefined;
   readonly obstacle: JobObstacle | undefined;
+  /** As BullMQ has it among those that are delayed. */
+  readonly score: string;
   /** Epoch milliseconds. */
   readonly dueAt: number;
+  /** When it was made, as its maker says: epoch milliseconds. */
+  readonly timestamp: string;
   readonly name: string;
   /** JSON. */
   readonly data: string;
@@ -34,6 +39,23 @@ export interface BullmqJob {
   readonly deduplicationId: string | undefined;
 }
 
+/** Where a page of delayed jobs ended. */
+export type PageEnd = Pick<BullmqJob, 'id' | 'score'>;
+
+/** What all imports have taken and not finished. */
+export interface TakenJobs {
+  /** Where they go; `undefined` if there are none. */
+  readonly destination: string | undefined;
+  /** By the ids of the jobs. */
+  readonly notes: ReadonlyMap<string, string>;
+}
+
+/** A job, and what has to be noted of it, so that what is done happens. */
+export interface NotedJob {
+  readonly job: Pick<BullmqJob, 'id'>;
+  readonly note: Pick<Note, 'text'>;
+}
+
 /** How many jobs BullMQ has. */
 export interface BullmqCounts {
   readonly delayed: number;
@@ -43,15 +65,16 @@ export interface BullmqCounts {
 }
 
 /** What came of asking for jobs to take. */
-export type TakenJobs = { readonly jobs: readonly BullmqJob[] } | { readonly otherDestination: string };
+export type Taking = { readonly jobs: readonly BullmqJob[] } | { readonly otherDestination: string };
 
-type Row = readonly [id: string, place: BullmqJob['place'], score: string, obstacle: JobObstacle | '', ...Fields];
+type Row = readonly [id: string, note: string, score: string, obstacle: JobObstacle | '', ...Fields];
 type Fields = readonly [
   name: string | null,
   data: string | null,
   options: string | null,
   attemptsMade: string | null,
   deduplicationId: string | null,
+  timestamp: string | null,
 ];
 
 /** A queue of BullMQ, of which delayed jobs are taken. */
@@ -79,38 +102,57 @@ export class BullmqQueue {
     return exists === 1 ? (version ?? '') : undefined;
   }
 
-  /** Jobs that are delayed, or were taken by an import that did not come to its end. */
-  async look(offset: number): Promise<readonly BullmqJob[]> {
-    const [, rows] = await this.#page(offset, '');
+  /** What was taken by imports that did not come to their ends, or work at the same time. */
+  async taken(): Promise<TakenJobs> {
+    const key = this.#key('taken');
+    const { '': destination, ...notes } = await this.#connection.send(async (redis) => redis.hgetall(key), key);
+    return { destination, notes: new Map(Object.entries(notes)) };
+  }
+
+  /** The first ones of jobs that were taken, as many as are read at once, without those that are not taken any more. */
+  async read(ids: readonly string[]): Promise<readonly BullmqJob[]> {
+    const rows = await this.#run(READ, ['taken'], ids.slice(0, PAGE_SIZE));
+    return (rows as Row[]).map((row) => this.#job(row));
+  }
+
+  /** A page of jobs that are delayed. */
+  async look(after: PageEnd | undefined): Promise<readonly BullmqJob[]> {
+    const [, rows] = await this.#page(after, '', '');
     return rows.map((row) => this.#job(row));
   }
 
   /**
-   * Takes jobs out of BullMQ's hands: first those that an import took that did not come to its end. Those with an obstacle are
-   * told, and stay.
+   * Takes a page of jobs out of BullMQ's hands. Those with an obstacle are told, and stay.
    *
-   * @param offset how many delayed jobs to pass over
    * @param destination where they go; what was taken to go elsewhere has to get there first
+   * @param taking names this call
    */
-  async take(offset: number, destination: string): Promise<TakenJobs> {
-    const [otherDestination, rows] = await this.#page(offset, destination);
+  async take(after: PageEnd | undefined, destination: string, taking: string): Promise<Taking> {
+    const [otherDestination, rows] = await this.#page(after, destination, taking);
     return otherDestination === '' ? { jobs: rows.map((row) => this.#job(row)) } : { otherDestination };
   }
 
-  /** Notes that the messages of jobs are stored, and answers which jobs another import has moved, or somebody has removed. */
-  async noteStored(ids: readonly string[]): Promise<readonly string[]> {
-    if (ids.length === 0) return [];
-    return (await this.#run(NOTE_STORED, ['taken'], ids)) as string[];
+  /**
+   * Puts notes in the place of others.
+   *
+   * @returns what is noted instead of those that have other notes; '' if they are not taken any more, or somebody has removed them
+   */
+  async note(changes: readonly (NotedJob & { readonly next: Note })[]): Promise<ReadonlyMap<string, string>> {
+    if (changes.length === 0) return new Map();
+    const args = changes.flatMap(({ job, note, next }) => [job.id, note.text, next.text]);
+    return new Map((await this.#run(NOTE, ['taken'], args)) as [string, string][]);
   }
 
-  /** Removes jobs that were taken. */
-  async finish(ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.#run(FINISH, ['taken', 'meta', 'events'], ids);
+  /** Removes jobs for good that have these notes, and answers which had. */
+  async finish(jobs: readonly NotedJob[]): Promise<ReadonlySet<string>> {
+    if (jobs.length === 0) return new Set();
+    return new Set((await this.#run(FINISH, ['taken', 'meta', 'events'], argumentsOf(jobs))) as string[]);
   }
 
-  /** Gives jobs back that were taken, unless their messages are stored. */
-  async giveBack(ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.#run(GIVE_BACK, ['delayed', 'taken', 'marker'], ids);
+  /** Gives jobs back to BullMQ that have these notes, and answers which had. Those that somebody has removed are forgotten. */
+  async giveBack(jobs: readonly NotedJob[]): Promise<ReadonlySet<string>> {
+    if (jobs.length === 0) return new Set();
+    return new Set((await this.#run(GIVE_BACK, ['delayed', 'taken', 'marker'], argumentsOf(jobs))) as string[]);
   }
 
   async counts(): Promise<BullmqCounts> {
@@ -126,9 +168,13 @@ export class BullmqQueue {
     return { delayed, waiting: wait + paused + prioritized, active };
   }
 
-  async #page(offset: number, destination: string): Promise<readonly [otherDestination: string, rows: readonly Row[]]> {
-    const reply = await this.#run(PAGE, ['delayed', 'taken'], [offset, PAGE_SIZE, destination]);
-    return reply as [string, Row[]];
+  async #page(
+    after: PageEnd | undefined,
+    destination: string,
+    taking: string,
+  ): Promise<readonly [otherDestination: string, rows: readonly Row[]]> {
+    const args = [PAGE_SIZE, after?.score ?? '', after?.id ?? '', destination, taking];
+    return (await this.#run(PAGE, ['delayed', 'taken'], args)) as [string, Row[]];
   }
 
   async #run(script: string, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
@@ -143,13 +189,15 @@ export class BullmqQueue {
     return `${this.#base}${name === 'taken' ? 'moving-to-delay-queue' : name}`;
   }
 
-  #job([id, place, score, obstacle, name, data, options, attemptsMade, deduplicationId]: Row): BullmqJob {
+  #job([id, note, score, obstacle, name, data, options, attemptsMade, deduplicationId, timestamp]: Row): BullmqJob {
     return {
       id,
       key: `${this.#base}${id}`,
-      place,
+      note: note === '' ? undefined : parseNote(note),
       obstacle: obstacle === '' ? undefined : obstacle,
+      score,
       dueAt: Math.floor(Number(score) / SCORES_PER_MILLISECOND),
+      timestamp: timestamp ?? '',
       name: name ?? '',
       data: data ?? '',
       options: options ?? '',
@@ -157,6 +205,10 @@ export class BullmqQueue {
       deduplicationId: deduplicationId ?? undefined,
     };
   }
+}
+
+function argumentsOf(jobs: readonly NotedJob[]): string[] {
+  return jobs.flatMap(({ job, note }) => [job.id, note.text]);
 }
 
 /** Whether the keys of a queue are known that this version of BullMQ has made. */

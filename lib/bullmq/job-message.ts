@@ -8,7 +8,7 @@ import { checkedTopicName } from '../messages/topic.js';
 import type { BullmqJob } from './bullmq-queue.js';
 
 /** The header with the key of the job that a message was. */
-export const JOB_HEADER = 'bullmq-job';
+const JOB_HEADER = 'bullmq-job';
 
 /** The header with the name of that job. */
 const NAME_HEADER = 'bullmq-name';
@@ -51,9 +51,12 @@ export function toMessage(job: BullmqJob, topic: string, now: number): JobMessag
   };
 }
 
-/** The id by which the application knows a job. One that BullMQ counts means nothing to it, and may be an id of the topic already. */
-function idOf({ id, key, deduplicationId }: BullmqJob): string {
-  return GIVEN_BY_BULLMQ.test(id) ? (deduplicationId ?? key) : id;
+/**
+ * The id by which the application knows a job. One that BullMQ counts means nothing to it, and may be an id of the topic already;
+ * each server and each database counts from 1.
+ */
+function idOf({ id, key, timestamp, deduplicationId }: BullmqJob): string {
+  return GIVEN_BY_BULLMQ.test(id) ? (deduplicationId ?? `${key}@${timestamp}`) : id;
 }
 
 function parsed(what: string, text: string): unknown {
@@ -76,13 +79,20 @@ function retriesOf(
   };
 }
 
-/** A jitter of BullMQ shortens waits, and one of a message adds to them: so it is added to the shortest wait. */
+/** The most that a wait of a message is shortened: one with the greatest jitter, which doubles the shortest wait. */
+const MOST_SHORTENED = 0.5;
+
+/**
+ * A jitter of BullMQ shortens waits, and one of a message adds to them: so it is added to the shortest wait. Of a jitter beyond a half
+ * the longer waits are taken, up to the same longest one: each is one that BullMQ may draw.
+ */
 function backoffOf(backoff: unknown, made: number): StoredBackoff | undefined {
   if (!isPlainObject(backoff)) return undefined;
   const { type, delay, jitter = 0 } = backoff;
   if (!isWithin(delay, 0, MAX_DELAY) || !isWithin(jitter, 0, 1)) return undefined;
-  const spread = jitter === 0 ? {} : { jitter: Math.min(1, jitter / (1 - jitter)) };
-  const shortest = Math.ceil(delay * (1 - jitter));
+  const share = Math.min(jitter, MOST_SHORTENED);
+  const spread = jitter === 0 ? {} : { jitter: share / (1 - share) };
+  const shortest = Math.ceil(delay * (1 - share));
   if (type === 'exponential') {
     const next = Math.min(MAX_DELAY, shortest * 2 ** made);
     return { type, delay: next, factor: 2, maxDelay: MAX_DELAY, ...spread };

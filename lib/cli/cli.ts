@@ -24,7 +24,7 @@ const ELSEWHERE =
 /** The queues of a prefix, as far as a command works with them. */
 export type Queues = Pick<
   DelayQueueConnection,
-  'admin' | 'producer' | 'schedules' | 'events' | 'broker' | 'redis' | 'options'
+  'admin' | 'producer' | 'schedules' | 'events' | 'broker' | 'backend' | 'redis' | 'options'
 >;
 
 /** What is asked before something that cannot be undone. */

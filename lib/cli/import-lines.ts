@@ -1,5 +1,5 @@
-import { type ImportCounts, type LeftJobs, type LeftReason, movedOf } from '../bullmq/bullmq-import.js';
 import type { BullmqCounts } from '../bullmq/bullmq-queue.js';
+import { type ImportCounts, type LeftJobs, type LeftReason, movedOf } from '../bullmq/import-counts.js';
 import type { Cli } from './cli.js';
 import { type Column, pairs, table } from './table.js';
 import { shown, shownCount, shownNumber } from './text.js';
@@ -66,8 +66,11 @@ const WHY: Readonly<Record<LeftReason, string>> = {
   flow: 'part of a flow',
   'no-record': 'its record is gone',
   refused: 'cannot be a message',
-  'id-taken': 'the topic has another message with its id',
+  'id-taken': 'another message with its id waits or is being handled',
+  'id-dead': 'a dead letter of the topic has its id; requeue or remove that one',
+  'id-finished': 'the topic keeps a finished message with its id',
   'unknown-topic': 'its topic was new; run it again',
+  unverified: 'it may have been handled, but the topic has lost its data since; see --give-back',
 };
 
 const LEFT_COLUMNS: readonly Column<LeftJobs>[] = [

@@ -141,7 +141,8 @@ function grownDelay({ delay, factor, maxDelay }: GrowingBackoff, attempt: number
 /** The same as it is given to `publish()`. */
 export function toStoredBackoff(backoff: ResolvedBackoff): StoredBackoff {
   if ('delays' in backoff) return { type: 'steps', ...backoff };
-  return backoff.factor === 1 ? { type: 'fixed', delay: backoff.delay } : { type: 'exponential', ...backoff };
+  const isFixed = backoff.factor === 1 && backoff.jitter === 0;
+  return isFixed ? { type: 'fixed', delay: backoff.delay } : { type: 'exponential', ...backoff };
 }
 
 export function encodeBackoff(backoff: ResolvedBackoff): EncodedBackoff {

@@ -100,9 +100,20 @@ describe('nothing is moved', () => {
 
   it('while jobs are on their way to another topic', async () => {
     const [delayed, taken] = [bullmq.key('delayed'), bullmq.key('moving-to-delay-queue')];
-    await redis.hset(taken, '', "topic 'x' of y", 'a', (await redis.zscore(delayed, 'a')) as string);
+    const note = `taken ${await redis.zscore(delayed, 'a')} before`;
+    await redis.hset(bullmq.key('a'), 'movingToDelayQueue', 'before');
+    await redis.hset(taken, '', "topic 'x' of y", 'a', note);
     await redis.zrem(delayed, 'a');
+    expect(await run(...command(TOPIC, '--dry-run'))).toMatchObject({ code: 2, stderr: text(/to topic 'x' of y/) });
     expect(await run(...command(TOPIC, '--create'))).toMatchObject({ code: 2, stderr: text(/to topic 'x' of y/) });
+
+    // Until they are given back.
+    expect(await run(...command(TOPIC, '--create', '--give-back'))).toMatchObject({
+      code: 4,
+      stderr: text(/1 job back/),
+    });
+    expect(await run(...command(TOPIC, '--give-back', '--dry-run'))).toMatchObject({ code: 2 });
+    expect(await json(...command(TOPIC, '--create', '--give-back', '--yes'))).toMatchObject({ moved: 2, left: [] });
   });
 
   it('after an interruption', async () => {

@@ -37,6 +37,33 @@ export function rescheduleContract(it: BrokerTest): void {
       expect((await bed.claim()).messages).toMatchObject([{ storedId: 'a', dueAt: 5 }]);
     });
 
+    it('moves and cancels only what still waits as it was seen, if that is asked for', async ({ bed }) => {
+      await bed.publish('a', { due: { at: 5e12 } });
+      const { envelope = '', at = 0 } = (await bed.get('a')) ?? {};
+      const { broker, partition } = bed;
+      const others = [
+        { envelope: `${envelope} `, at },
+        { envelope, at: at - 1 },
+      ];
+      for (const seen of others) {
+        await expectUnchanged(bed, 'a', async () => {
+          expect(await broker.reschedule(partition, bed.nextCall(), 'a', { at: 6e12 }, seen)).toBe('not-found');
+          expect(await broker.cancel(partition, bed.nextCall(), 'a', seen)).toBe('not-found');
+        });
+      }
+      const seen = { envelope, at };
+      expect(await broker.reschedule(partition, bed.nextCall(), 'a', { at: 6e12 }, seen)).toBe('moved');
+      expect(await broker.cancel(partition, bed.nextCall(), 'a', seen)).toBe('not-found');
+      expect(await broker.cancel(partition, bed.nextCall(), 'a', { envelope, at: 6e12 })).toBe('cancelled');
+
+      await bed.publish('a');
+      const due = await bed.get('a');
+      await bed.claimOne();
+      const flown = { envelope: due?.envelope ?? '', at: due?.at ?? 0 };
+      expect(await broker.reschedule(partition, bed.nextCall(), 'a', LATER, flown)).toBe('not-found');
+      expect(await broker.cancel(partition, bed.nextCall(), 'a', flown)).toBe('not-found');
+    });
+
     it('moves a message that waits to a later time, and hands it out at the old one no more', async ({ bed }) => {
       await bed.publishAll([message('a', { due: { after: 2 } }), message('b', { due: { after: 3 } })]);
 

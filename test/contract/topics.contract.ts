@@ -14,6 +14,16 @@ export function topicsContract(it: BrokerTest): void {
     });
   });
 
+  describe('lifeOf', () => {
+    it('names what a partition holds, once that is asked for', async ({ bed: { broker, partition } }) => {
+      expect(await broker.lifeOf(partition)).toBeUndefined();
+      expect(await broker.lifeOf(partition, 'first')).toBe('first');
+      expect(await broker.lifeOf(partition, 'second')).toBe('first');
+      expect(await broker.lifeOf(partition)).toBe('first');
+      expect((await broker.stats(partition)).counters).toMatchObject({ published: 0 });
+    });
+  });
+
   describe('configOf and configsOf', () => {
     it('answer what was fixed, and nothing of a topic that was never used', async ({ bed }) => {
       await bed.broker.configure('a', 3);

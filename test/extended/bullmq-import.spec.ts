@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { Injectable } from '@nestjs/common';
 import type { JobsOptions } from 'bullmq';
 import { DelayedHandler, DelayQueueAdmin } from 'nestjs-delay-queue';
@@ -16,7 +17,7 @@ const { jobs: JOBS, spread: SPREAD } = inject('soak')
 
 const CHUNK = 1000;
 
-it('each job is handled once, at its time, although the import is killed', async () =>
+it('each job is handled once, at its time, although an import is killed, and another stands still while a third one moves all', async () =>
   onOwnRedis(async (own) => {
     const program = await installProgram();
     const dueAt = new Map<number, number>();
@@ -38,10 +39,10 @@ it('each job is handled once, at its time, although the import is killed', async
     const app = await own.start({ providers: [Orders] });
     const bullmq = new BullmqBed(own.connection, own.prefix);
     const worker = bullmq.work((order) => note('worker', order), 50);
-    const importing = async (during: (kill: () => void) => Promise<void> = async () => {}) =>
+    const importing = async (during: (child: ChildProcess) => Promise<void> = async () => {}) =>
       program.run(['import-bullmq', bullmq.name, TOPIC, '--from-prefix', bullmq.prefix, '--json'], {
         env: { REDIS_URL: `redis://${own.connection.host}:${own.connection.port}`, DELAY_QUEUE_PREFIX: own.prefix },
-        during: async ({ child }) => during(() => child.kill('SIGKILL')),
+        during: async ({ child }) => during(child),
         limit: 300_000,
       });
     try {
@@ -56,15 +57,23 @@ it('each job is handled once, at its time, although the import is killed', async
           }
         }
         const before = await published();
-        const { code, stdout } = await importing(async (kill) => {
+        const { code, stdout } = await importing(async (child) => {
           while ((await published()) === before) continue;
-          kill();
+          child.kill('SIGKILL');
         });
         isKilled = code === -1;
         expect(isKilled ? stdout : '').toBe('');
       }
-      const { code, stdout } = await importing();
-      expect([code, JSON.parse(stdout)]).toMatchObject([0, { left: [], remaining: { delayed: 0 } }]);
+      const before = await published();
+      const done = [0, { left: [], remaining: { delayed: 0 } }];
+      const stopped = await importing(async (child) => {
+        while ((await published()) === before && child.exitCode === null) continue;
+        child.kill('SIGSTOP');
+        const { code, stdout } = await importing();
+        child.kill('SIGCONT');
+        expect([code, JSON.parse(stdout)]).toMatchObject(done);
+      });
+      expect([stopped.code, JSON.parse(stopped.stdout)]).toMatchObject(done);
 
       await eventually(() => expect(handled.worker.size + handled.handler.size).toBe(dueAt.size), 600_000);
       expect(twice).toEqual([]);

@@ -1,6 +1,8 @@
 import { type RedisClient, addressOfClient } from '../../broker/redis/connection/redis-clients.js';
-import { BullmqImport, type ImportCounts, OtherDestinationError, movedOf } from '../../bullmq/bullmq-import.js';
+import { BullmqImport, OtherDestinationError } from '../../bullmq/bullmq-import.js';
 import { BullmqQueue, isKnownVersion } from '../../bullmq/bullmq-queue.js';
+import { type ImportCounts, movedOf } from '../../bullmq/import-counts.js';
+import { ImportGoal } from '../../bullmq/import-goal.js';
 import { interrupted } from '../bulk.js';
 import type { Cli, Queues } from '../cli.js';
 import { notFound, usageError } from '../cli-error.js';
@@ -9,7 +11,7 @@ import { EXIT } from '../exit-codes.js';
 import { importDocument, importLines } from '../import-lines.js';
 import { example } from '../program.js';
 import { Progress } from '../progress.js';
-import { shown } from '../text.js';
+import { shown, shownCount } from '../text.js';
 
 export const importBullmq: AddCommand = (program, cli) => {
   program
@@ -25,6 +27,7 @@ export const importBullmq: AddCommand = (program, cli) => {
     .option('--from-prefix <prefix>', "BullMQ's option 'prefix'", 'bull')
     .option('--create', 'make topics that were never used')
     .option('--dry-run', 'count the jobs, and change nothing')
+    .option('--give-back', 'first give back to BullMQ what an import has taken that cannot come to its end any more')
     .addHelpText(
       'after',
       example(
@@ -32,21 +35,42 @@ export const importBullmq: AddCommand = (program, cli) => {
         `import-bullmq orders 'orders.{name}' --from redis://old:6379`,
       ),
     )
-    .action(async (queueName, topic, { from, fromPrefix, ...options }) =>
-      cli.open(async (queues) =>
+    .action(async (queueName, topic, { from, fromPrefix, giveBack, ...options }) => {
+      if (giveBack && options.dryRun) throw usageError('Give one of --dry-run and --give-back.');
+      await cli.open(async (queues) =>
         cli.openOther(queues, from, async (connection) => {
           const queue = new BullmqQueue(connection, fromPrefix, queueName);
           await assertQueue(queue, queueName, fromPrefix, connection.address);
-          const { producer, admin, broker, redis } = queues;
+          if (giveBack) await giveBackAll(cli, queue, queueName);
+          const { redis } = queues;
           const place = `under the prefix '${cli.prefix}' of ${addressOfClient(redis as RedisClient)}`;
-          const jobs = new BullmqImport({ queue, producer, admin, topic, place, now: () => broker.now() });
+          const jobs = new BullmqImport({ queue, goal: goalOf(queues), topic, place });
           await cli.interruptible(async (signal) =>
             importJobs({ cli, queues, queueName, queue, jobs, signal }, options),
           );
         }),
-      ),
-    );
+      );
+    });
 };
+
+function goalOf({ broker, producer, backend, options }: Queues): ImportGoal {
+  return new ImportGoal({ broker, producer, clock: backend.clock, timeout: options.publishTimeout });
+}
+
+/** @throws CliError if it was not confirmed */
+async function giveBackAll(cli: Cli, queue: BullmqQueue, queueName: string): Promise<void> {
+  const { destination, notes } = await queue.taken();
+  if (notes.size === 0) return;
+  await cli.confirm({
+    type: queueName,
+    called: 'the name of the queue',
+    what:
+      `This gives ${shownCount(notes.size, 'job')} back to BullMQ that an import has taken to ${shown(destination ?? 'an unknown place')}. ` +
+      `What has got there is handled twice, unless that place is gone.`,
+    hasDryRun: false,
+  });
+  await queue.giveBack([...notes].map(([id, text]) => ({ job: { id }, note: { text } })));
+}
 
 interface Import {
   readonly cli: Cli;
@@ -64,7 +88,7 @@ async function importJobs(
 ): Promise<void> {
   const counting = new Progress(cli.terminal, cli.notePaint, 'counted');
   const onProgress = (done: number): void => counting.update(done);
-  const planned = await jobs.count({ signal, onProgress }).finally(() => counting.end());
+  const planned = await ending(jobs.count({ signal, onProgress }, dryRun)).finally(() => counting.end());
   if (signal.aborted) throw interrupted('Nothing was changed.');
   if (!create && !dryRun) for (const topic of planned.topics.keys()) await cli.assertKnown(queues, topic);
   const moved = dryRun ? undefined : await move(cli, jobs, planned, signal);
@@ -90,14 +114,19 @@ async function assertQueue(queue: BullmqQueue, name: string, prefix: string, add
 
 async function move(cli: Cli, jobs: BullmqImport, planned: ImportCounts, signal: AbortSignal): Promise<ImportCounts> {
   const progress = new Progress(cli.terminal, cli.notePaint, 'moved', movedOf(planned));
+  const onProgress = (done: number): void => progress.update(done);
+  return ending(jobs.move(new Set(planned.topics.keys()), { signal, onProgress })).finally(() => progress.end());
+}
+
+/** @throws CliError if another import has to come to its end first */
+async function ending(work: Promise<ImportCounts>): Promise<ImportCounts> {
   try {
-    return await jobs.move(new Set(planned.topics.keys()), { signal, onProgress: (done) => progress.update(done) });
+    return await work;
   } catch (error) {
     if (!(error instanceof OtherDestinationError)) throw error;
     throw usageError(
-      `Another import has taken jobs of this queue to ${shown(error.destination)}, and did not come to its end. Run that one again first.`,
+      `Another import has taken jobs of this queue to ${shown(error.destination)}, and did not come to its end. Run that one ` +
+        `again first. If that place is gone, give the jobs back to BullMQ with --give-back.`,
     );
-  } finally {
-    progress.end();
   }
 }

@@ -7,18 +7,20 @@ import { BullmqQueue } from '../../../lib/bullmq/bullmq-queue.js';
 export interface BullmqConnection {
   readonly host: string;
   readonly port: number;
+  readonly db?: number;
 }
 
 /** A queue of BullMQ, with its jobs numbered. */
 export class BullmqBed {
-  readonly name = `orders-${randomUUID()}`;
+  readonly name: string;
   readonly prefix: string;
   readonly queue: Queue;
-  readonly #connection: BullmqConnection;
+  readonly connection: BullmqConnection;
 
-  constructor(connection: BullmqConnection, prefix: string) {
-    this.#connection = connection;
+  constructor(connection: BullmqConnection, prefix: string, name = `orders-${randomUUID()}`) {
+    this.connection = connection;
     this.prefix = prefix;
+    this.name = name;
     this.queue = new Queue(this.name, { connection, prefix });
   }
 
@@ -33,7 +35,7 @@ export class BullmqBed {
 
   /** A flow whose child is delayed. */
   async addFlow(): Promise<void> {
-    const flows = new FlowProducer({ connection: this.#connection, prefix: this.prefix });
+    const flows = new FlowProducer({ connection: this.connection, prefix: this.prefix });
     const [name, queueName] = ['flow', this.name];
     await flows.add({ name, queueName, children: [{ name, queueName, opts: { delay: 3_600_000, jobId: 'child' } }] });
     await flows.close();
@@ -41,7 +43,7 @@ export class BullmqBed {
 
   /** Handles what is due until it is closed. */
   work(handle: (order: number) => void, concurrency = 1): Worker {
-    const options = { connection: this.#connection, prefix: this.prefix, concurrency };
+    const options = { connection: this.connection, prefix: this.prefix, concurrency };
     return new Worker(this.name, async ({ data }: Job<{ order: number }>) => handle(data.order), options);
   }
 
@@ -56,6 +58,7 @@ export class BullmqBed {
   /** Closes it, and removes all that it had. */
   async close(redis: Redis): Promise<void> {
     await this.queue.close();
-    await redis.unlink(await redis.keys(this.key('*')));
+    const keys = await redis.keys(this.key('*'));
+    if (keys.length > 0) await redis.unlink(keys);
   }
 }

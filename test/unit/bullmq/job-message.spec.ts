@@ -8,8 +8,10 @@ const NOW = Date.UTC(2026, 0, 1);
 const JOB: BullmqJob = {
   id: '7',
   key: 'bull:orders:7',
-  place: 'taken',
+  note: undefined,
   obstacle: undefined,
+  score: '0',
+  timestamp: '1767225600000',
   dueAt: NOW + 1000,
   name: 'timeout',
   data: '{"orderId":"42"}',
@@ -26,16 +28,19 @@ describe('a job becomes a message', () => {
   it('with its data, and headers that say what it was', () => {
     expect(messageOf({})).toEqual({
       topic: 'orders',
-      id: 'bull:orders:7',
+      id: 'bull:orders:7@1767225600000',
       payload: { orderId: '42' },
-      options: { id: 'bull:orders:7', headers: { 'bullmq-job': 'bull:orders:7', 'bullmq-name': 'timeout' } },
+      options: {
+        id: 'bull:orders:7@1767225600000',
+        headers: { 'bullmq-job': 'bull:orders:7', 'bullmq-name': 'timeout' },
+      },
     });
   });
 
   it.each([
     ['the one that the application gave it', { id: 'order-42', deduplicationId: 'dd' }, 'order-42'],
     ['else the one under which it refuses others', { deduplicationId: 'dd' }, 'dd'],
-    ['else its key, since topics have numbers of their own', {}, 'bull:orders:7'],
+    ['else its key and when it was made, since each server counts anew', {}, 'bull:orders:7@1767225600000'],
   ])('whose id is %s', (_, change, id) => {
     expect(messageOf(change)).toMatchObject({ id, options: { id } });
   });
@@ -81,10 +86,14 @@ describe('retries', () => {
   });
 
   it.each([
-    ['fixed', [800, 1000]],
-    ['exponential', [3200, 4000]],
-  ])('the jitter of a backoff that is %s shortens them', (type, bounds) => {
-    const stored = retriesOf({ backoff: { type, delay: 1000, jitter: 0.2 } }).backoff as StoredBackoff;
+    ['fixed', 0.2, [800, 1000]],
+    ['exponential', 0.2, [3200, 4000]],
+    ['exponential', 0.5, [2000, 4000]],
+    // Of those that BullMQ may draw, from 400 and from 0 on.
+    ['exponential', 0.9, [2000, 4000]],
+    ['fixed', 1, [500, 1000]],
+  ])('a backoff that is %s is shortened by its jitter of %s', (type, jitter, bounds) => {
+    const stored = retriesOf({ backoff: { type, delay: 1000, jitter } }).backoff as StoredBackoff;
     const resolved = resolveStoredBackoff('backoff', stored);
     expect([0, 1].map((random) => backoffDelay(resolved, 3, random))).toEqual(bounds);
   });

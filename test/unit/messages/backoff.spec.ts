@@ -8,6 +8,7 @@ import {
   decodeBackoff,
   encodeBackoff,
   resolveStoredBackoff,
+  toStoredBackoff,
 } from '../../../lib/messages/backoff.js';
 import { shown } from '../../support/shown.js';
 
@@ -204,4 +205,13 @@ describe('encodeBackoff', () => {
     }
     expect(JSON.stringify(encodeBackoff({ delays: [1000, 60_000], jitter: 0 }))).toBe('[[1000,60000],0]');
   });
+});
+
+it.each([
+  [{ type: 'fixed', delay: 500 }],
+  [{ type: 'exponential', delay: 500, factor: 1, maxDelay: 500, jitter: 0.5 }],
+  [{ type: 'exponential', delay: 500, factor: 2, maxDelay: 900, jitter: 0 }],
+  [{ type: 'steps', delays: [1, 2], jitter: 0.5 }],
+] as const)('toStoredBackoff gives %j back', (backoff) => {
+  expect(toStoredBackoff(resolveStoredBackoff('backoff', backoff))).toEqual(backoff);
 });

@@ -12,10 +12,15 @@ const DEFAULT_NODE_HOST = '127.0.0.1';
 /** What can be a host name or an IP address, and so neither a URL nor anything with a password. */
 const HOST = /^[\w.:%-]+$/;
 
-/** Where a server or its Sentinels are, for messages. Of what was given it shows nothing else: any of it may hold a password. */
+/**
+ * Where a server or its Sentinels are, for messages, and which database is meant unless it is the first. Of what was given it shows
+ * nothing else: any of it may hold a password.
+ */
 export function addressOf(options: RedisOptions): string {
   const addresses = endpointsOf(options).map(endpointText).join(', ');
-  return options.sentinels?.length ? `sentinels ${addresses} (${options.name})` : addresses;
+  const servers = options.sentinels?.length ? `sentinels ${addresses} (${options.name})` : addresses;
+  const { db = 0 } = options;
+  return Number.isInteger(db) && db !== 0 ? `${servers} (database ${db})` : servers;
 }
 
 /** The same of the nodes of a cluster. */

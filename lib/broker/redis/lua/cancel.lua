@@ -3,9 +3,10 @@
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET,
 --       meta HASH, blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
 --       answered STRING (the caller's latest call)
--- ARGV  wake_command, channel, sequence, id
+-- ARGV  wake_command, channel, sequence, id,
+--       seen_at, seen_envelope (only if it waits for that time, epoch ms, with that envelope; '' whatever it is)
 -- Reply {now_us, 1 cancelled | 2 in flight | 0 not found}
--- Cost  O(log size)
+-- Cost  O(log size), and O(length of the envelope) if one was seen
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
 
@@ -15,6 +16,7 @@ local asked = redis.call('HMGET', meta, 'finished', 'tagged')
 -- @use types (assert_sets, assert_hashes)
 -- @use count (add)
 -- @use wake (head_due, wake)
+-- @use seen (is_as_seen)
 local order_mode = redis.call('HGET', places, 'mode')
 -- @use cancel (NOT_FOUND, CANCELLED, cancel_one)
 
@@ -23,6 +25,10 @@ if answer then return { now_us, tonumber(answer) } end
 assert_sets(scheduled, inflight, keyed)
 assert_hashes(messages, deliveries, errors)
 
+if seen_at ~= '' then
+  local score = redis.call('ZSCORE', scheduled, id) or order_mode and redis.call('ZSCORE', blocked, id)
+  if not (score and is_as_seen(id, score)) then return { now_us, NOT_FOUND } end
+end
 local head_before = head_due()
 local result, next_due = cancel_one(id)
 if result == NOT_FOUND then return { now_us, NOT_FOUND } end

@@ -3,9 +3,10 @@
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET,
 --       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, id, due_spec ('+ms' from now, or epoch ms),
---       when ('earlier': only if that is earlier; or 'always')
+--       when ('earlier': only if that is earlier; or 'always'),
+--       seen_at, seen_envelope (only if it waits for that time, epoch ms, with that envelope; '' whatever it is)
 -- Reply {now_us, 1 moved | 2 in flight | 3 dead | 0 not found}
--- Cost  O(log size)
+-- Cost  O(log size), and O(length of the envelope) if one was seen
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So a delay is
 -- counted once, and what others have done to the message meanwhile stays done.
@@ -15,6 +16,7 @@
 -- @use due-time (due_time)
 -- @use record (parse_record)
 -- @use envelopes (has_envelope)
+-- @use seen (is_as_seen)
 -- @use wake (head_due, wake)
 -- @use answered (earlier_answer, remember)
 -- @use types (assert_sets, assert_hashes)
@@ -36,7 +38,9 @@ local result = NOT_FOUND
 local score = redis.call('ZSCORE', scheduled, id) or order_mode and redis.call('ZSCORE', blocked, id)
 if score then
   -- An id without an envelope is no message; the claim that meets it removes it.
-  if has_envelope(id) then result = MOVED end
+  if has_envelope(id) and is_as_seen(id, score) then result = MOVED end
+elseif seen_at ~= '' then
+  result = NOT_FOUND
 elseif redis.call('ZSCORE', inflight, id) then
   result = IN_FLIGHT
 elseif redis.call('ZSCORE', dead, id) then

@@ -6,7 +6,7 @@ export interface ScriptTable {
   'append-audit': 'audit answered | keep text';
   'append-events': 'events | keep process sequence count dropped entry';
   'cancel-tagged': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting finished endings tags tagged answered | wake_command channel sequence tag after_id';
-  cancel: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting finished endings tags tagged answered | wake_command channel sequence id';
+  cancel: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting finished endings tags tagged answered | wake_command channel sequence id seen_at seen_envelope';
   claim: 'scheduled inflight messages deliveries dead errors keyed owner meta blocked queues places running rates rated resting finished endings tags tagged handed | claimant sequence delivered max lease room whole_room finished_limits terms';
   clear: 'set messages deliveries errors keyed meta scheduled inflight dead blocked queues places running resting finished endings tags tagged answered | wake_command channel sequence counter';
   configure: 'config | partitions max_partitions protocol max_protocol order limits is_known';
@@ -33,7 +33,7 @@ export interface ScriptTable {
   'report-work': 'work history spans | session number keep span keep_history ...';
   report: 'sessions processes holdings | session number state held';
   'requeue-dead': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting tags tagged answered | wake_command channel sequence delay ...';
-  reschedule: 'scheduled inflight messages deliveries dead blocked queues places running resting answered | wake_command channel sequence id due_spec when';
+  reschedule: 'scheduled inflight messages deliveries dead blocked queues places running resting answered | wake_command channel sequence id due_spec when seen_at seen_envelope';
   resume: 'meta | wake_command channel';
   'set-aside': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting | wake_command channel id token failure';
   'set-field': 'record | field value';

@@ -19,6 +19,7 @@ import {
   type PublishResult,
   type PublishTerms,
   type RescheduleResult,
+  type SeenMessage,
   type StoredMessage,
   type TagCancelResult,
 } from '../../broker.interface.js';
@@ -29,6 +30,9 @@ import type { OperationOptions } from './operation-options.interface.js';
 import { PartitionScripts } from './partition-scripts.js';
 import * as replies from '../records/replies.js';
 import { encodeDueTime, encodeMessages } from '../records/script-arguments.js';
+
+/** A field beside the counters of a partition. */
+const LIFE = 'life';
 
 const NO_TERMS: PublishTerms = {};
 
@@ -71,12 +75,14 @@ export class RedisMessages implements MessageOperations {
     return replies.publishResults(reply, messages).map((result) => ({ ...result, confirmedBy }));
   }
 
-  async cancel(partition: Partition, call: CallId, id: string): Promise<CancelResult> {
+  async cancel(partition: Partition, call: CallId, id: string, seen?: SeenMessage): Promise<CancelResult> {
     return replies.cancelResult(
       await this.#scripts.run('cancel', partition, {
         answered: this.#scripts.answered(partition, call),
         sequence: call.sequence,
         id,
+        seen_at: seen?.at ?? '',
+        seen_envelope: seen?.envelope ?? '',
       }),
     );
   }
@@ -96,7 +102,13 @@ export class RedisMessages implements MessageOperations {
     return replies.tagCancelResult(await this.#scripts.run('cancel-tagged', partition, given));
   }
 
-  async reschedule(partition: Partition, call: CallId, id: string, due: DueTime): Promise<RescheduleResult> {
+  async reschedule(
+    partition: Partition,
+    call: CallId,
+    id: string,
+    due: DueTime,
+    seen?: SeenMessage,
+  ): Promise<RescheduleResult> {
     assertDue(due);
     const given = {
       answered: this.#scripts.answered(partition, call),
@@ -104,6 +116,8 @@ export class RedisMessages implements MessageOperations {
       id,
       due_spec: encodeDueTime(due),
       when: 'always',
+      seen_at: seen?.at ?? '',
+      seen_envelope: seen?.envelope ?? '',
     };
     return replies.rescheduleResult(await this.#scripts.run('reschedule', partition, given));
   }
@@ -115,6 +129,8 @@ export class RedisMessages implements MessageOperations {
       id,
       due_spec: '+0',
       when: 'earlier',
+      seen_at: '',
+      seen_envelope: '',
     };
     return replies.rescheduleResult(await this.#scripts.run('reschedule', partition, given));
   }
@@ -188,6 +204,15 @@ export class RedisMessages implements MessageOperations {
 
   async stats(partition: Partition): Promise<PartitionStats> {
     return this.#counts.stats(partition);
+  }
+
+  async lifeOf(partition: Partition, fresh?: string): Promise<string | undefined> {
+    const { meta } = this.#keys.partition(partition);
+    const life = await this.#calls.call([meta], async (redis) => {
+      if (fresh !== undefined) await redis.hsetnx(meta, LIFE, fresh);
+      return redis.hget(meta, LIFE);
+    });
+    return life ?? undefined;
   }
 
   async countDue(partition: Partition, times: readonly number[]): Promise<DueCounts> {

@@ -10,10 +10,10 @@ import { shown } from '../../../../support/shown.js';
 const ADDRESSES: readonly (readonly [settings: string | RedisOptions, address: string])[] = [
   ['redis://localhost:6380', 'localhost:6380'],
   ['redis://localhost', 'localhost:6379'],
-  ['redis://user:secret@example.org:7000/3', 'example.org:7000'],
+  ['redis://user:secret@example.org:7000/3', 'example.org:7000 (database 3)'],
   ['rediss://:secret@example.org', 'example.org:6379'],
   ['redis://[::1]:7000', '[::1]:7000'],
-  ['redis://user:secret@example.org:7000?db=2&password=secret', 'example.org:7000'],
+  ['redis://user:secret@example.org:7000?db=2&password=secret', 'example.org:7000 (database 2)'],
   ['/tmp/redis.sock', '/tmp/redis.sock'],
   ['/tmp/redis.sock?password=secret', '/tmp/redis.sock'],
   [{}, 'localhost:6379'],

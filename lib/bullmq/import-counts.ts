@@ -1,0 +1,82 @@
+import { patternOf } from '../admin/fingerprint.js';
+import type { JobObstacle } from './bullmq-queue.js';
+import type { JobMessage } from './job-message.js';
+
+/**
+ * Why a job stays with BullMQ. `id-taken`, `id-dead`, `id-finished`: a message with its id waits or is in flight, is a dead letter, or
+ * is kept though it has ended. `unknown-topic`: its topic is none of those that were counted. `unverified`: its message may have
+ * been handled, and its topic has lost what would tell; it stays where imports keep what they take.
+ */
+export type LeftReason =
+  | JobObstacle
+  | 'refused'
+  | 'id-taken'
+  | 'id-dead'
+  | 'id-finished'
+  | 'unknown-topic'
+  | 'unverified';
+
+/** Jobs that stay with BullMQ for the same reason. */
+export interface LeftJobs {
+  readonly reason: LeftReason;
+  readonly count: number;
+  /** The id of one of them. */
+  readonly example: string;
+  /** What that one was refused with. Others differ in no more than numbers and quoted words. */
+  readonly refusal?: string;
+}
+
+/** What becomes of jobs, or would. */
+export interface ImportCounts {
+  /** How many go to each topic. */
+  readonly topics: ReadonlyMap<string, number>;
+  readonly left: readonly LeftJobs[];
+}
+
+/** How many jobs go to a topic. */
+export function movedOf({ topics }: Pick<ImportCounts, 'topics'>): number {
+  return [...topics.values()].reduce((sum, count) => sum + count, 0);
+}
+
+/** A job that stays. */
+export interface Left {
+  readonly job: { readonly id: string };
+  readonly reason: LeftReason;
+  readonly message?: undefined;
+  readonly refusal?: string;
+}
+
+export class Tally implements ImportCounts {
+  readonly topics = new Map<string, number>();
+  readonly #left = new Map<string, LeftJobs>();
+  readonly #leftIds = new Set<string>();
+
+  get left(): readonly LeftJobs[] {
+    return [...this.#left.values()];
+  }
+
+  add(step: Left | { readonly message: Pick<JobMessage, 'topic'> }): void {
+    if (step.message) {
+      const { topic } = step.message;
+      this.topics.set(topic, (this.topics.get(topic) ?? 0) + 1);
+      return;
+    }
+    const { reason, job, refusal } = step;
+    // One that was given back is met again among those that are delayed.
+    if (this.#leftIds.has(job.id)) return;
+    this.#leftIds.add(job.id);
+    const kind = refusal === undefined ? reason : `${reason} ${patternOf(refusal)}`;
+    const { count, ...first } = this.#left.get(kind) ?? {
+      reason,
+      example: job.id,
+      ...(refusal && { refusal }),
+      count: 0,
+    };
+    this.#left.set(kind, { ...first, count: count + 1 });
+  }
+
+  forgetLeft(): void {
+    this.#left.clear();
+    this.#leftIds.clear();
+  }
+}

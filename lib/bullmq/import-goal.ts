@@ -1,0 +1,168 @@
+import { randomBytes } from 'node:crypto';
+import type { Broker, Partition, StoredMessage } from '../broker/broker.interface.js';
+import { partitionCount } from '../broker/partitions.js';
+import { MAX_DELAY } from '../checks/limits.js';
+import { partitionOf } from '../messages/partitioner.js';
+import type { PublishOptions } from '../messages/publish-options.interface.js';
+import { readablePart } from '../messages/readable-part.js';
+import { toStoredId } from '../messages/stored-id.js';
+import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
+import { MessageChanges } from '../producer/message-changes.js';
+import { toPublishRequest } from '../producer/publish-request.js';
+import type { Clock } from '../time/clock.js';
+import type { JobMessage } from './job-message.js';
+
+/** The header that says which taking of a job a message is of, which import has made it, and for when it was stored. */
+const IMPORT_HEADER = 'bullmq-import';
+
+export interface GoalOptions {
+  readonly broker: Pick<
+    Broker,
+    'configOf' | 'get' | 'reschedule' | 'cancel' | 'cancelTagged' | 'locate' | 'lifeOf' | 'now'
+  >;
+  readonly producer: Pick<DelayQueueProducer, 'publish'>;
+  readonly clock: Clock;
+  /** Longest time until a change is confirmed, in milliseconds. */
+  readonly timeout: number;
+}
+
+/** Where a message is, or was. */
+export type MessagePlace = Pick<JobMessage, 'topic' | 'id'>;
+
+/** Of what a message was made, and by whom: names that nobody else gives, all of the same length. */
+export interface Stamp {
+  /** The taking of the job. */
+  readonly taking: string;
+  /** The import. */
+  readonly maker: string;
+}
+
+/** A name that nobody else gives. */
+export function freshName(): string {
+  return randomBytes(9).toString('base64url');
+}
+
+/** A message of a topic as it was seen. */
+export interface FoundMessage extends Partial<Stamp> {
+  readonly state: StoredMessage['state'];
+  readonly envelope: string;
+  /** If it waits, when it is due; epoch milliseconds. */
+  readonly at: number;
+  /** Whether an import has stored it, and nothing has been done to it since: so nobody has handled it. */
+  readonly isFarOff: boolean;
+}
+
+/**
+ * The topics that jobs go to. Whatever is done to a message is done only if it is still as it was seen: the names of messages
+ * come again.
+ */
+export class ImportGoal {
+  readonly #options: GoalOptions;
+  readonly #partitions = new Map<string, number>();
+  readonly #changes: MessageChanges;
+
+  constructor(options: GoalOptions) {
+    this.#options = options;
+    const { broker: store, clock, timeout } = options;
+    const caller = `import:${freshName()}`;
+    this.#changes = new MessageChanges({ store, clock, caller, timeout, partitionsOf: async (t) => this.#count(t) });
+  }
+
+  /** Epoch milliseconds. */
+  get now(): number {
+    return this.#options.broker.now();
+  }
+
+  /** @throws InvalidArgumentError, SerializationError, PayloadTooLargeError if it cannot be a message */
+  check({ payload, options }: JobMessage, stamp: Stamp): void {
+    toPublishRequest({ payload }, farOff(options, stamp, this.now), this.now, {
+      publishTimeout: this.#options.timeout,
+    });
+  }
+
+  /**
+   * Stores a message due so late that nobody handles it, unless there is one with its id.
+   *
+   * @throws BrokerUnavailableError, ConfigurationError
+   */
+  async store({ topic, payload, options }: JobMessage, stamp: Stamp): Promise<void> {
+    await this.#options.producer.publish(topic, payload, farOff(options, stamp, this.now));
+  }
+
+  async look({ topic, id }: MessagePlace): Promise<FoundMessage | undefined> {
+    const { broker } = this.#options;
+    const partition = await this.#partitionOf({ topic, id });
+    const stored = partition && (await broker.get(partition, toStoredId(id)));
+    return stored && found(topic, stored);
+  }
+
+  /**
+   * The lives of what the partitions of messages hold; see `Broker.lifeOf`.
+   *
+   * @param names whether those that have no name get one
+   */
+  async livesOf(places: readonly MessagePlace[], names = true): Promise<(string | undefined)[]> {
+    const asked = new Map<string, Promise<string | undefined>>();
+    const fresh = names ? freshName() : undefined;
+    return Promise.all(
+      places.map(async (place) => {
+        const partition = await this.#partitionOf(place);
+        if (!partition) return undefined;
+        const name = `${partition.topic} ${partition.index}`;
+        const life = asked.get(name) ?? this.#options.broker.lifeOf(partition, fresh);
+        asked.set(name, life);
+        return life;
+      }),
+    );
+  }
+
+  /**
+   * Moves a message to its time.
+   *
+   * @returns `false` if it is not as it was stored any more
+   */
+  async moveTo({ topic, id }: MessagePlace, seen: FoundMessage, at: number): Promise<boolean> {
+    if (!seen.isFarOff) return false;
+    const { broker } = this.#options;
+    const result = await this.#changes.change(topic, { id, key: id }, (partition, call, storedId) =>
+      broker.reschedule(partition, call, storedId, { at }, seen),
+    );
+    return result === 'moved';
+  }
+
+  /** Takes a message away if it is still as it was stored. */
+  async withdraw({ topic, id }: MessagePlace, seen: FoundMessage): Promise<void> {
+    if (!seen.isFarOff) return;
+    const { broker } = this.#options;
+    await this.#changes.change(topic, { id, key: id }, (partition, call, storedId) =>
+      broker.cancel(partition, call, storedId, seen),
+    );
+  }
+
+  async #partitionOf({ topic, id }: MessagePlace): Promise<Partition | undefined> {
+    const partitions = await this.#count(topic);
+    return partitions === undefined ? undefined : { topic, index: partitionOf(id, partitions) };
+  }
+
+  /** How many partitions a topic has; `undefined` if it was never used. */
+  async #count(topic: string): Promise<number | undefined> {
+    const known = this.#partitions.get(topic);
+    if (known !== undefined) return known;
+    const count = await partitionCount(this.#options.broker, topic);
+    if (count !== undefined) this.#partitions.set(topic, count);
+    return count;
+  }
+}
+
+function farOff(options: PublishOptions, { taking, maker }: Stamp, now: number): PublishOptions {
+  const deliverAt = Math.floor(now) + MAX_DELAY;
+  const headers = { ...options.headers, [IMPORT_HEADER]: `${taking} ${maker} ${deliverAt}` };
+  return { ...options, headers, deliverAt, onDuplicate: 'ignore' };
+}
+
+function found(topic: string, { state, envelope, at }: StoredMessage): FoundMessage {
+  const stamp = readablePart(topic, undefined, envelope).headers[IMPORT_HEADER]?.split(' ') ?? [];
+  const [taking, maker, storedFor] = stamp;
+  const isFarOff = state === 'scheduled' && storedFor === String(at);
+  return { state, envelope, at, isFarOff, ...(taking !== undefined && maker !== undefined && { taking, maker }) };
+}

@@ -1,0 +1,56 @@
+import { InvalidArgumentError } from '../errors/options.errors.js';
+import { PayloadTooLargeError, SerializationError } from '../errors/publishing.errors.js';
+import type { BullmqJob } from './bullmq-queue.js';
+import type { Left, LeftReason } from './import-counts.js';
+import type { FoundMessage, ImportGoal, Stamp } from './import-goal.js';
+import { type JobMessage, toMessage } from './job-message.js';
+
+/** A job, and the message that it becomes. */
+export interface Planned {
+  readonly job: BullmqJob;
+  readonly message: JobMessage;
+}
+
+/** What is to become of a job, as far as it tells itself. */
+export function planOf(job: BullmqJob, topic: string, goal: ImportGoal, stamp: Stamp): Planned | Left {
+  if (job.obstacle) return { job, reason: job.obstacle };
+  try {
+    const message = toMessage(job, topic, goal.now);
+    goal.check(message, stamp);
+    return { job, message };
+  } catch (error) {
+    return refusalOf(job, error);
+  }
+}
+
+/** The message that a job would become, whatever keeps it with BullMQ; `undefined` if it can be none. */
+export function messageOf(job: BullmqJob, topic: string, now: number): JobMessage | undefined {
+  try {
+    return toMessage(job, topic, now);
+  } catch (error) {
+    refusalOf(job, error);
+    return undefined;
+  }
+}
+
+const TAKEN_BY = {
+  scheduled: 'id-taken',
+  'in-flight': 'id-taken',
+  dead: 'id-dead',
+  finished: 'id-finished',
+} as const satisfies Readonly<Record<FoundMessage['state'], LeftReason>>;
+
+/** Why a job stays whose message would have the name of another one. */
+export function reasonOf({ state }: FoundMessage): LeftReason {
+  return TAKEN_BY[state];
+}
+
+/** @throws the error, unless it is about this one job */
+function refusalOf(job: BullmqJob, error: unknown): Left {
+  const isOfJob =
+    error instanceof InvalidArgumentError ||
+    error instanceof PayloadTooLargeError ||
+    error instanceof SerializationError;
+  if (!isOfJob) throw error;
+  return { job, reason: 'refused', refusal: error.message };
+}
