@@ -104,12 +104,14 @@ export interface DeliveryOperations {
    * Answers in the order of the settlements, 1 to `MAX_BATCH`. `settleAll` sends again what is left for later.
    *
    * @param process that has handled the messages, for what is kept of those that are finished
+   * @param owner as whom the caller owns the partition: then those who watch it here are told what is due by then, and no signal is sent
    */
   settle(
     partition: Partition,
     call: CallId,
     settlements: readonly Settlement[],
     process?: string,
+    owner?: Owner,
   ): Promise<SettleAnswer[]>;
   /** Answers in the order of the receipts, at most `MAX_BATCH`. `lease` in milliseconds from now. */
   extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]>;

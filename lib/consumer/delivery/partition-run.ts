@@ -45,7 +45,8 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   /** Only while the partition is owned. */
   #claimer: PartitionClaimer | undefined;
   #schedules: ScheduleRunner | undefined;
-  #owner: PartitionOwner | undefined;
+  #holder: PartitionOwner | undefined;
+  #owner: Owner | undefined;
   #unsubscribe: Unsubscribe | undefined;
   /** Deliveries whose outcome is not decided. */
   #undecided = 0;
@@ -94,7 +95,8 @@ export class PartitionRun implements ClaimTaker, SettleListener {
       () => this.missedSignals(),
     );
     this.#claimer = new PartitionClaimer(this.#handling, this, owner);
-    this.#owner = holder;
+    this.#holder = holder;
+    this.#owner = owner;
     this.#claimer.start();
     this.#schedules = new ScheduleRunner({
       context,
@@ -112,6 +114,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     const [claimer, schedules] = [this.#claimer, this.#schedules];
     this.#claimer = undefined;
     this.#schedules = undefined;
+    this.#owner = undefined;
     this.#deadLetters.disowned();
     this.#finished?.disowned();
     await Promise.all([claimer?.stop(), schedules?.stop()]);
@@ -120,7 +123,11 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   }
 
   lost(owner: Owner | undefined): void {
-    this.#owner?.lost(owner);
+    this.#holder?.lost(owner);
+  }
+
+  get owner(): Owner | undefined {
+    return this.#owner;
   }
 
   /** Finished messages are kept here, or some are left of an owner that has kept them. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   type CallId,
   MAX_BATCH,
+  type Owner,
   type Partition,
   type SettleAnswer,
   type SettleStatus,
@@ -31,6 +32,8 @@ export type Effect = Exclude<SettleStatus, 'stale'>;
 
 /** Whom a {@link Settler} settles for. */
 export interface SettleListener {
+  /** As whom this process owns the partition; `undefined`: another one is to hear what becomes due. */
+  readonly owner?: Owner | undefined;
   /** An outcome is confirmed; of a message that had to be set aside, since it was refused, that it is a dead letter. */
   settled(delivery: Delivery, verdict: Verdict, effect: Effect): void;
   /** An outcome had no effect: it came too late. */
@@ -215,7 +218,10 @@ export class Settler {
         : { storedId, token, outcome, duration: delivery.duration };
     });
     const canWait = settlements.some(addsMemory);
-    return this.#served(() => broker.settle(this.#partition, call, settlements, this.#process), canWait);
+    return this.#served(
+      () => broker.settle(this.#partition, call, settlements, this.#process, this.#listener.owner),
+      canWait,
+    );
   }
 
   #nameFor(batch: readonly DecidedDelivery[]): CallId {

@@ -39,7 +39,7 @@ export interface ScriptTable {
   'set-field': 'record | field value';
   'set-keys-aside': 'key aside | expected_type';
   'set-limits': 'config | limits';
-  settle: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running rates rated resting finished endings tags tagged answered owner | wake_command channel sequence process durations outcomes tokens tells ...';
+  settle: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running rates rated resting finished endings tags tagged answered owner | wake_command channel sequence process durations outcomes tokens claimant ...';
   stats: 'scheduled inflight dead owner meta blocked finished | ';
   'trim-dead': 'dead messages deliveries errors keyed scheduled inflight blocked queues places running resting meta tags tagged | wake_command channel max_age max_count';
   'trim-finished': 'finished endings messages keyed meta | ';
