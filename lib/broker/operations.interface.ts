@@ -8,8 +8,9 @@ import type {
   SessionRecord,
   TopicConfig,
   TopicList,
+  TopicTerms,
 } from './fleet.interface.js';
-import type { Limits, PermitReply, PermitRequest, TopicLimits } from './limits.interface.js';
+import type { Limits, PermitReply, PermitRequest } from './limits.interface.js';
 import type {
   CallId,
   CancelResult,
@@ -203,11 +204,11 @@ export interface FleetOperations {
    *
    * @param partitions the number wanted if the topic is new
    * @param order the order wanted then
-   * @param limits the limits wanted then
+   * @param terms wanted then
    */
-  configure(topic: string, partitions: number, order?: TopicOrder, limits?: TopicLimits): Promise<TopicConfig>;
-  /** Stores other limits with a topic; without any it has none. */
-  setLimits(topic: string, limits: TopicLimits | undefined): Promise<void>;
+  configure(topic: string, partitions: number, order?: TopicOrder, terms?: TopicTerms): Promise<TopicConfig>;
+  /** Stores other terms with a topic; without limits it has none. */
+  setTerms(topic: string, terms: TopicTerms): Promise<void>;
   /** What is stored of a topic; `undefined` if it was never used. */
   configOf(topic: string): Promise<TopicConfig | undefined>;
   /** The same for many topics, in their order, in calls of up to 1,000. It is not looked whether both copies are there. */
@@ -289,7 +290,7 @@ export interface BrokerOperations
 /**
  * What an application asks of its broker. `settle` carries the outcomes of handlers, `extend` renews leases, `setAside` makes
  * a dead letter of a message that cannot be claimed or settled, `configure` fixes the partitions of a topic; `permit` asks for
- * deliveries within the limits of a topic, which `setLimits` stores, and `hold` stops a partition for a while; `heartbeat`, `leave`
+ * deliveries within the limits of a topic, which `setTerms` stores, and `hold` stops a partition for a while; `heartbeat`, `leave`
  * and `forget` are about the sessions of processes, `acquire` and `release` about who owns which partition. `publishOccurrence`
  * publishes for a schedule, and `putSchedule` changes one.
  *
