@@ -97,6 +97,7 @@ export class ConsumerRuntime implements Startable, Watched {
       handled: topics,
       lease: settings.lease,
       consume: (pulled) => this.#pull(pulled),
+      say: async (topic) => this.#terms.sayWhatIsTold(topic),
     });
   }
 
@@ -197,7 +198,6 @@ export class ConsumerRuntime implements Startable, Watched {
     const { topic, slots, suspects, receivers: destination } = pulled;
     await this.start();
     await this.#options.topics.partitions(topic);
-    await this.#terms.sayWhatIsTold(topic);
     this.#log.handles(PULLER.name, topic);
     this.#addConsumer({ handler: PULLER, handled: pulled, priority: 0, slots, suspects, destination });
     // What was received can be settled while this process shuts down.

@@ -112,7 +112,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   /** Claims nothing more; resolves once what the last claim has brought is on its way. */
   async stop(): Promise<void> {
     const [claimer, schedules] = [this.#claimer, this.#schedules];
-    [this.#claimer, this.#schedules, this.owner] = [];
+    this.#claimer = this.#schedules = this.owner = undefined;
     this.#deadLetters.disowned();
     this.#finished?.disowned();
     await Promise.all([claimer?.stop(), schedules?.stop()]);

@@ -24,6 +24,8 @@ export class PulledTopic implements HandledTopic {
   calls = 0;
   /** Resolves once its partitions can be used. */
   ready: Promise<void> | undefined;
+  /** Resolves once it is stored what this process was told for it. */
+  said: Promise<void> | undefined;
   /** Known once it is {@link ready}. */
   consumer: TopicConsumer | undefined;
   readonly #clock: Clock;

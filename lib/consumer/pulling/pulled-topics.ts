@@ -28,6 +28,8 @@ export interface PulledTopicsOptions {
   readonly timeout: number;
   /** Makes a consumer of a topic. Rejects with a BrokerUnavailableError. */
   readonly consume: (pulled: PulledTopic) => Promise<void>;
+  /** Stores with a topic what this process was told for it. Never rejects. */
+  readonly say: (topic: string) => Promise<void>;
 }
 
 /** What a call of receive() asks for; times in milliseconds. */
@@ -76,6 +78,9 @@ export class PulledTopics {
     const pulled = this.#topic(topic);
     pulled.checkBy(schemaOf(ref));
     await this.#reach(pulled);
+    // Who only settles says nothing.
+    pulled.said ??= this.#say(pulled);
+    await pulled.said;
     const lease = pulled.isOnce ? 0 : request.lease;
     // Whoever is refused must not take partitions from those who are not.
     this.#assertMayBeOnce(topic, lease);
@@ -156,6 +161,12 @@ export class PulledTopics {
       },
     );
     await within(context.clock, timeout, pulled.ready, { error: () => noAnswer() });
+  }
+
+  async #say({ topic, consumer }: PulledTopic): Promise<void> {
+    const { say, topics } = this.#options;
+    await say(topic);
+    consumer?.changeLimits(topics.terms(topic).limits);
   }
 
   /** Resolves once the others know that this process takes part in the topic. */
