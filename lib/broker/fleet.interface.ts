@@ -1,5 +1,7 @@
 import type { Partition, Receipt, TopicOrder } from './message-calls.interface.js';
+import type { ResolvedBackoff } from '../messages/backoff.js';
 import type { TopicLimits } from './limits.interface.js';
+import type { RetentionLimits } from './stored-message.interface.js';
 import type { Owner } from './owner.js';
 
 /** Version of the layout of keys and records; stored with each topic and compared at boot. */
@@ -12,7 +14,27 @@ export interface TopicConfig {
   readonly order?: TopicOrder | undefined;
   /** `undefined`: none. */
   readonly limits?: TopicLimits | undefined;
+  /** `undefined`: by the defaults. */
+  readonly handling?: TopicHandling | undefined;
 }
+
+/**
+ * How those who handle a topic have it handled, for those who receive its messages and were told nothing. What is not there is as by default.
+ * Times in milliseconds.
+ */
+export interface TopicHandling {
+  readonly attempts?: number | undefined;
+  readonly backoff?: ResolvedBackoff | undefined;
+  readonly expireAfter?: number | undefined;
+  readonly delivery?: 'at-most-once' | undefined;
+  readonly deadLetter?: RetentionLimits | undefined;
+  readonly finished?: RetentionLimits | undefined;
+  /** Whether they have one. */
+  readonly serializer?: true | undefined;
+}
+
+/** What can change of a topic. */
+export type TopicTerms = Pick<TopicConfig, 'limits' | 'handling'>;
 
 // ── sessions ────────────────────────────────────────────────────────────────────────────────────────────────────────
 

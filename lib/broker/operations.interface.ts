@@ -8,8 +8,9 @@ import type {
   SessionRecord,
   TopicConfig,
   TopicList,
+  TopicTerms,
 } from './fleet.interface.js';
-import type { Limits, PermitReply, PermitRequest, TopicLimits } from './limits.interface.js';
+import type { Limits, PermitReply, PermitRequest } from './limits.interface.js';
 import type {
   CallId,
   ClaimRequest,
@@ -44,12 +45,14 @@ export interface DeliveryOperations {
    * Answers in the order of the settlements, 1 to `MAX_BATCH`. `settleAll` sends again what is left for later.
    *
    * @param process that has handled the messages, for what is kept of those that are finished
+   * @param owner as whom the caller owns the partition: then those who watch it here are told what is due by then, and no signal is sent
    */
   settle(
     partition: Partition,
     call: CallId,
     settlements: readonly Settlement[],
     process?: string,
+    owner?: Owner,
   ): Promise<SettleAnswer[]>;
   /** Answers in the order of the receipts, at most `MAX_BATCH`. `lease` in milliseconds from now. */
   extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]>;
@@ -141,11 +144,11 @@ export interface FleetOperations {
    *
    * @param partitions the number wanted if the topic is new
    * @param order the order wanted then
-   * @param limits the limits wanted then
+   * @param terms wanted then
    */
-  configure(topic: string, partitions: number, order?: TopicOrder, limits?: TopicLimits): Promise<TopicConfig>;
-  /** Stores other limits with a topic; without any it has none. */
-  setLimits(topic: string, limits: TopicLimits | undefined): Promise<void>;
+  configure(topic: string, partitions: number, order?: TopicOrder, terms?: TopicTerms): Promise<TopicConfig>;
+  /** Stores other terms with a topic; without limits it has none. */
+  setTerms(topic: string, terms: TopicTerms): Promise<void>;
   /** What is stored of a topic; `undefined` if it was never used. */
   configOf(topic: string): Promise<TopicConfig | undefined>;
   /** The same for many topics, in their order, in calls of up to 1,000. It is not looked whether both copies are there. */
@@ -227,7 +230,7 @@ export interface BrokerOperations
 /**
  * What an application asks of its broker. `settle` carries the outcomes of handlers, `extend` renews leases, `setAside` makes
  * a dead letter of a message that cannot be claimed or settled, `configure` fixes the partitions of a topic; `permit` asks for
- * deliveries within the limits of a topic, which `setLimits` stores, and `hold` stops a partition for a while; `heartbeat`, `leave`
+ * deliveries within the limits of a topic, which `setTerms` stores, and `hold` stops a partition for a while; `heartbeat`, `leave`
  * and `forget` are about the sessions of processes, `acquire` and `release` about who owns which partition. `publishOccurrence`
  * publishes for a schedule, and `putSchedule` changes one.
  *

@@ -62,9 +62,8 @@ export interface DelayQueueModuleOptions {
   history?: HistoryOptions;
   /**
    * Converts payloads to JSON and back, for all topics without a serializer of their own. Every process that publishes to a topic,
-   * handles it or reads its payloads needs the same one. Deploy it to the handling processes first: a message that was published
-   * with a serializer becomes a dead letter (`'undecodable'`) in a process without one. The other way round does no harm: payloads
-   * that were published without a serializer are left as they are. @defaultValue none: plain JSON
+   * handles it or reads its payloads needs the same one. Deploy it to the handling processes first: a process without one puts off
+   * what was published with it. The other way round does no harm: payloads that were published without a serializer are left as they are. @defaultValue none: plain JSON
    */
   serializer?: PayloadSerializer;
 }
@@ -120,12 +119,12 @@ export interface TopicOptions {
    * Rate limit: how many handler calls may begin within a time, in the whole fleet, for the topic or for each key. A batch counts its
    * messages, and a retry counts again. The limits of the handling process that booted last apply to all processes. @defaultValue no limit
    */
-  rateLimit?: RateLimitOptions;
+  rateLimit?: RateLimitOptions | false;
   /**
    * Concurrency limit: how many messages may be in flight at once in the whole fleet, of the topic and of each key.
    * @defaultValue no limit
    */
-  maxInFlight?: MaxInFlightOptions;
+  maxInFlight?: MaxInFlightOptions | false;
   /**
    * With `'at-most-once'`, a message is gone as soon as a process takes it. It is not delivered again: if the process dies or the handler
    * fails, the message is lost. Can't be combined with `ordered`, `maxInFlight` or `attempts`. The process that handles the messages
@@ -141,7 +140,7 @@ export interface TopicOptions {
   /** Longest run of one handler call. After that, its signal aborts and the attempt fails. @defaultValue none */
   timeout?: Duration;
   /** A message that is not delivered within this time after its due time becomes a dead letter. @defaultValue never */
-  expireAfter?: Duration;
+  expireAfter?: Duration | false;
   /** How long (`maxAge`) and how many per partition (`maxCount`) dead letters are kept. @defaultValue all are kept, forever */
   deadLetter?: DeadLetterOptions;
   /**
@@ -149,7 +148,7 @@ export interface TopicOptions {
    * how long (`maxAge`), how many per partition (`maxCount`), or both. The process that handles the messages decides.
    * @defaultValue nothing is kept
    */
-  finished?: FinishedOptions;
+  finished?: FinishedOptions | false;
   /** Converts payloads to JSON and back. @defaultValue the module's */
   serializer?: PayloadSerializer;
   /**

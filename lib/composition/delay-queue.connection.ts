@@ -162,7 +162,6 @@ export class DelayQueueConnection {
       booted: new Promise((resolve) => (this.#onBooted = resolve)),
       clock,
       lease: options.consumer?.lease,
-      isOnce: (topic) => options.topicSettings(topic).delivery === 'at-most-once',
       timeout: options.publishTimeout,
     });
     this.schedules = new DelayQueueSchedules({

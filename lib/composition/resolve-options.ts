@@ -23,7 +23,7 @@ import { assertName } from '../messages/topic.js';
 import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js';
 import { type MiddlewareLayers, resolveMiddleware } from '../middleware/middleware-layers.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
-import type { TopicSettings } from '../fleet/topic-settings.interface.js';
+import { DEFAULT_ATTEMPTS, type TopicSettings } from '../fleet/topic-settings.interface.js';
 import { resolveForward } from '../outbound/forward/resolve-forward.js';
 import type { OutboundTarget } from '../outbound/outbound-target.js';
 import { resolvePush } from '../outbound/push/resolve-push.js';
@@ -88,13 +88,14 @@ const DEFAULT_TOPIC_SETTINGS: TopicSettings = {
   order: undefined,
   limits: undefined,
   delivery: 'at-least-once',
-  attempts: 5,
+  attempts: DEFAULT_ATTEMPTS,
   backoff: DEFAULT_BACKOFF,
   timeout: undefined,
   expireAfter: undefined,
   serializer: undefined,
   deadLetter: NO_RETENTION,
   finished: undefined,
+  said: new Set(),
 };
 
 /** @throws ConfigurationError that says which option is wrong, and why */
@@ -117,8 +118,9 @@ export function checkOptions(options: DelayQueueModuleOptions): ResolvedOptions 
     replicas,
     ...used
   } = applyRules(MODULE_RULES, 'The module options', options, '');
-  const { settings: base, to } = resolveTopic('defaults', defaults, { ...DEFAULT_TOPIC_SETTINGS, serializer });
+  const { settings, to } = resolveTopic('defaults', defaults, { ...DEFAULT_TOPIC_SETTINGS, serializer });
   if (to) throw new InvalidArgumentError(notForAll(to));
+  const base = Object.freeze({ ...settings, said: DEFAULT_TOPIC_SETTINGS.said });
   const own = resolveTopics(topics, base);
   return Object.freeze({
     given: options,
@@ -194,7 +196,8 @@ function resolveTopic(name: string, options: TopicOptions, base: TopicSettings):
     maxInFlight: inFlight,
     ...used
   } = applyRules(topicRules(base), name, options);
-  const settings = { ...used, order, limits: rate || inFlight ? { rate, inFlight } : undefined };
+  const said = new Set(Object.entries(options).flatMap(([option, given]) => (given === undefined ? [] : [option])));
+  const settings = { ...used, order, limits: rate || inFlight ? { rate, inFlight } : undefined, said };
   assertMayBeOnce(name, settings, options.attempts !== undefined);
   if (push && forward) {
     throw new InvalidArgumentError(
@@ -212,20 +215,25 @@ function topicRules(base: TopicSettings) {
   return {
     partitions: orElse(integer(1, MAX_PARTITIONS), base.partitions),
     ordered: orElse(resolveOrder, base.order),
-    rateLimit: orElse(resolveRate, base.limits?.rate),
-    maxInFlight: orElse(resolveInFlight, base.limits?.inFlight),
+    rateLimit: orElse(orNone(resolveRate), base.limits?.rate),
+    maxInFlight: orElse(orNone(resolveInFlight), base.limits?.inFlight),
     delivery: orElse(oneOf('at-least-once', 'at-most-once'), base.delivery),
     attempts: orElse(ATTEMPTS, base.attempts),
     backoff: orElse(BACKOFF, base.backoff),
     timeout: orElse(LIMIT, base.timeout),
-    expireAfter: orElse(LIMIT, base.expireAfter),
+    expireAfter: orElse(orNone(LIMIT), base.expireAfter),
     deadLetter: (name, deadLetter: DeadLetterOptions = {}) =>
       applyRules(retentionRules(0, base.deadLetter), name, deadLetter),
-    finished: orElse(resolveFinished, base.finished),
+    finished: orElse(orNone(resolveFinished), base.finished),
     serializer: orElse(SERIALIZER, base.serializer),
     push: orElse(resolvePush, undefined),
     forward: orElse(resolveForward, undefined),
   } satisfies Rules<TopicOptions>;
+}
+
+/** `false` says that there is none. */
+function orNone<G, T>(rule: Rule<G, T>): Rule<G | false, T | undefined> {
+  return (name, given) => (given === false ? undefined : rule(name, given));
 }
 
 /** @param fewest that a count can ask for */

@@ -15,9 +15,9 @@ import { HandlerDestination } from './delivery/handler-destination.js';
 import { finishHandlers } from './ownership/finish-handlers.js';
 import { HandlerSlots, SlotPool } from './capacity/handler-slots.js';
 import { type Intakes, named } from './ownership/intakes.js';
-import { OwnLimits } from './capacity/own-limits.js';
 import { LeaseEnds } from './delivery/lease-ends.js';
 import type { HandledTopic, MessageHandler } from './message-handler.interface.js';
+import { OwnTerms } from './ownership/own-terms.js';
 import { PartitionSharing } from './ownership/partition-sharing.js';
 import { Pulling } from './pulling/pulling.js';
 import type { PulledTopic } from './pulling/pulled-topic.js';
@@ -61,7 +61,7 @@ export class ConsumerRuntime implements Startable, Watched {
   readonly #leaseEnds: LeaseEnds;
   readonly #suspects = new SuspectQuota();
   readonly #log: ConsumptionLog;
-  readonly #limits: OwnLimits;
+  readonly #terms: OwnTerms;
   readonly #stop = new AbortController();
   #unwatchBroker: (() => void) | undefined;
   #starting: Promise<void> | undefined;
@@ -89,7 +89,7 @@ export class ConsumerRuntime implements Startable, Watched {
     this.#notifier = new DeadLetterNotifier(context, hooks);
     this.#abandoned = new AbandonedCalls(context);
     this.#leaseEnds = new LeaseEnds(context.clock);
-    this.#limits = new OwnLimits({ context, topics: registry, signal: this.#stop.signal });
+    this.#terms = new OwnTerms({ context, topics: registry, signal: this.#stop.signal });
     this.#log = new ConsumptionLog(context.log, context.clock, topics.length);
     this.pulling = new Pulling({
       ...options,
@@ -97,6 +97,7 @@ export class ConsumerRuntime implements Startable, Watched {
       handled: topics,
       lease: settings.lease,
       consume: (pulled) => this.#pull(pulled),
+      say: async (topic) => this.#terms.sayWhatIsTold(topic),
     });
   }
 
@@ -132,8 +133,9 @@ export class ConsumerRuntime implements Startable, Watched {
   async #addConsumers(): Promise<void> {
     const { topics, handlers, context } = this.#options;
     const unreachable = await topics.load(handlers.flatMap(topicsOf));
-    const reachable = handlers.flatMap(topicsOf).filter((topic) => !unreachable.some((one) => one.topic === topic));
-    await Promise.all(reachable.map(async (topic) => this.#limits.store(topic)));
+    const isReachable = ({ topic }: HandledTopic): boolean => !unreachable.some((one) => one.topic === topic);
+    const reachable = handlers.flatMap((handler) => handler.topics.filter(isReachable));
+    await Promise.all(reachable.map(async (one) => this.#terms.say(one)));
     for (const handler of handlers) {
       const slots = new HandlerSlots(this.#pool, handler.concurrency);
       for (const [priority, handled] of handler.topics.entries()) {
@@ -168,7 +170,7 @@ export class ConsumerRuntime implements Startable, Watched {
       topic,
       lease: place.handled.settings.lease || LIMITED_LEASE,
       patience: this.#options.settings.heartbeat,
-      limits: topics.limits(topic),
+      limits: topics.terms(topic).limits,
     });
     const hold = new TopicHold({ context, topic, partitions });
     const starvation = new StarvationWatch(context.clock, () => log.starves());
@@ -182,7 +184,7 @@ export class ConsumerRuntime implements Startable, Watched {
     const { topic } = place.handled;
     try {
       await repeatUntilServed(() => topics.partitions(topic), { clock: context.clock, signal: this.#stop.signal });
-      await this.#limits.store(topic);
+      await this.#terms.say(place.handled);
       if (!this.#stopping) this.#addConsumer(place);
     } catch (error) {
       if (this.#stopping) return;
@@ -193,11 +195,9 @@ export class ConsumerRuntime implements Startable, Watched {
 
   /** @throws BrokerUnavailableError */
   async #pull(pulled: PulledTopic): Promise<void> {
-    const { topics } = this.#options;
     const { topic, slots, suspects, receivers: destination } = pulled;
     await this.start();
-    await topics.partitions(topic);
-    await this.#limits.store(topic);
+    await this.#options.topics.partitions(topic);
     this.#log.handles(PULLER.name, topic);
     this.#addConsumer({ handler: PULLER, handled: pulled, priority: 0, slots, suspects, destination });
     // What was received can be settled while this process shuts down.

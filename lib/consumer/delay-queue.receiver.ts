@@ -12,6 +12,7 @@ import { within } from '../time/deadline.js';
 import { type Duration, parseDuration } from '../time/duration.js';
 import { type Pulling, RECEIVED_LEASE } from './pulling/pulling.js';
 import type { ExtendResult, ReceivedMessage } from './pulling/received-message.js';
+import { ROOM, type Sharing } from './pulling/room.js';
 import type { ReceivedOutcome } from './pulling/received-outcome.js';
 
 /**
@@ -40,8 +41,6 @@ export interface ReceiverDependencies {
   readonly clock: Clock;
   /** By default a message belongs to its receiver for so long, in milliseconds; `undefined`: this process only publishes. */
   readonly lease: number | undefined;
-  /** Whether a topic is delivered at most once. */
-  readonly isOnce: (topic: string) => boolean;
   /** How long a call may wait for the application to bootstrap, in milliseconds. */
   readonly timeout: number;
 }
@@ -101,11 +100,15 @@ export class DelayQueueReceiver {
     topic: Topic<unknown, T> | N,
     options: ReceiveOptions = {},
   ): Promise<ReceivedMessage<[N] extends [keyof DelayQueueTopics] ? DelayQueueTopics[N] : T>[]> {
-    const { lease: given, ...request } = applyRules(RULES, 'The options of receive()', options, '');
-    const { isOnce, lease: usual = 0 } = this.#dependencies;
-    const lease = isOnce(checkedTopicName(topic)) ? 0 : (given ?? usual);
+    const { lease = this.#dependencies.lease ?? 0, ...request } = applyRules(
+      RULES,
+      'The options of receive()',
+      options,
+      '',
+    );
+    checkedTopicName(topic);
     const pulling = await this.#pulling(request.wait);
-    const messages = await pulling.receive(topic, { ...request, lease });
+    const messages = await pulling.receive(topic, { ...request, lease, room: (options as Sharing)[ROOM] });
     return messages as ReceivedMessage<never>[];
   }
 

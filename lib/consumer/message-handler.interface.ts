@@ -28,6 +28,8 @@ export interface HandledTopic {
   /** What payloads are checked against before they are delivered. */
   readonly schema: StandardSchemaV1 | undefined;
   readonly settings: HandlerSettings;
+  /** A message was put off, since it was published with a serializer that is not here. */
+  cannotRead?(): void;
 }
 
 /** What is set for the messages of one topic in one handler: its own options, else those of the topic. */

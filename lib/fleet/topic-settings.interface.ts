@@ -24,6 +24,10 @@ export interface TopicSettings {
   readonly deadLetter: RetentionLimits;
   /** `undefined`: nothing is kept of messages that have ended. */
   readonly finished: RetentionLimits | undefined;
+  /** What was said for this topic itself. What is not in here counts only where the topic has nothing else. */
+  readonly said: ReadonlySet<string>;
 }
 
 export const DEFAULT_PARTITIONS = 8;
+
+export const DEFAULT_ATTEMPTS = 5;

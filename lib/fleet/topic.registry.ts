@@ -1,4 +1,12 @@
-import type { Broker, TopicConfig, TopicLimits, TopicOrder } from '../broker/broker.interface.js';
+import { isDeepStrictEqual } from 'node:util';
+import type {
+  Broker,
+  TopicConfig,
+  TopicHandling,
+  TopicLimits,
+  TopicOrder,
+  TopicTerms,
+} from '../broker/broker.interface.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import type { Clock } from '../time/clock.js';
@@ -18,7 +26,7 @@ const ORDERS = {
 } as const satisfies Readonly<Record<TopicOrder | 'none', string>>;
 
 export interface TopicRegistryOptions {
-  readonly store: Pick<Broker, 'configure' | 'configOf' | 'configsOf' | 'setLimits'>;
+  readonly store: Pick<Broker, 'configure' | 'configOf' | 'configsOf' | 'setTerms'>;
   readonly clock: Clock;
   readonly settingsOf: (topic: string) => TopicSettings;
   /** Called if a topic turns out to have another number of partitions than this process works with. */
@@ -46,6 +54,7 @@ export class TopicRegistry {
   readonly #partitions = new Map<string, number>();
   readonly #orders = new Map<string, TopicOrder>();
   readonly #limits = new Map<string, TopicLimits>();
+  readonly #handling = new Map<string, TopicHandling>();
   /** What runs now, by topic. */
   readonly #restoring = new Map<string, Promise<void>>();
   /** What runs after that. */
@@ -76,36 +85,34 @@ export class TopicRegistry {
     return this.#orders.get(topic);
   }
 
-  /** Its limits, as they were stored when this process looked last; `undefined` if it has none. */
-  limits(topic: string): TopicLimits | undefined {
-    return this.#limits.get(topic);
+  /** What was stored with it when this process looked last. */
+  terms(topic: string): TopicTerms {
+    return { limits: this.#limits.get(topic), handling: this.#handling.get(topic) };
   }
 
   /**
-   * Takes the limits that this process is configured with for those of a topic; {@link storeLimits} has to follow.
+   * Takes these for the terms of a topic; {@link storeTerms} has to follow.
    *
-   * @returns what they were and what they are, for messages; `undefined` if these are stored
+   * @returns what they were; `undefined` if these are stored
    */
-  takeLimits(topic: string): { before: string; after: string } | undefined {
-    const { limits } = this.settings(topic);
-    const before = describeLimits(this.#limits.get(topic));
-    const after = describeLimits(limits);
-    this.#learnLimits(topic, limits);
-    return before === after ? undefined : { before, after };
+  takeTerms(topic: string, terms: TopicTerms): TopicTerms | undefined {
+    const before = this.terms(topic);
+    this.#learnTerms(topic, terms);
+    return isDeepStrictEqual(comparable(before), comparable(terms)) ? undefined : before;
   }
 
   /** @throws BrokerUnavailableError */
-  async storeLimits(topic: string): Promise<void> {
-    await this.#options.store.setLimits(topic, this.settings(topic).limits);
+  async storeTerms(topic: string): Promise<void> {
+    await this.#options.store.setTerms(topic, this.terms(topic));
   }
 
   /**
-   * Looks which limits are stored.
+   * Looks which terms are stored.
    *
-   * @returns those that are others than before
+   * @returns limits that are others than before
    * @throws BrokerUnavailableError
    */
-  async relearnLimits(topics: readonly string[]): Promise<LimitsChange[]> {
+  async relearnTerms(topics: readonly string[]): Promise<LimitsChange[]> {
     const { store } = this.#options;
     const [first] = topics;
     const configs = topics.length === 1 ? [await store.configOf(first as string)] : await store.configsOf(topics);
@@ -113,8 +120,10 @@ export class TopicRegistry {
       const config = configs[i];
       const text = describeLimits(config?.limits);
       // What Redis has lost is stored again.
-      if (!config || text === describeLimits(this.#limits.get(topic))) return [];
-      this.#learnLimits(topic, config.limits);
+      if (!config) return [];
+      const before = describeLimits(this.#limits.get(topic));
+      this.#learnTerms(topic, config);
+      if (text === before) return [];
       return [{ topic, limits: config.limits, text }];
     });
   }
@@ -178,7 +187,7 @@ export class TopicRegistry {
     const known = this.#partitions.get(topic);
     if (known === undefined) return;
     const knownOrder = this.#orders.get(topic);
-    const { partitions, order } = await store.configure(topic, known, knownOrder, this.#limits.get(topic));
+    const { partitions, order } = await store.configure(topic, known, knownOrder, this.terms(topic));
     if (partitions === known && order === knownOrder) return;
     const difference =
       partitions === known
@@ -192,7 +201,7 @@ export class TopicRegistry {
     );
   }
 
-  #learn(topic: string, { partitions, protocol, order, limits }: TopicConfig): number {
+  #learn(topic: string, { partitions, protocol, order, ...terms }: TopicConfig): number {
     assertProtocol(topic, protocol);
     const { partitions: wanted, order: wantedOrder } = this.settings(topic);
     if (wanted !== undefined && wanted !== partitions) {
@@ -215,14 +224,21 @@ export class TopicRegistry {
     }
     this.#partitions.set(topic, partitions);
     if (order) this.#orders.set(topic, order);
-    this.#learnLimits(topic, limits);
+    this.#learnTerms(topic, terms);
     return partitions;
   }
 
-  #learnLimits(topic: string, limits: TopicLimits | undefined): void {
+  #learnTerms(topic: string, { limits, handling }: TopicTerms): void {
     if (limits) this.#limits.set(topic, limits);
     else this.#limits.delete(topic);
+    if (handling) this.#handling.set(topic, handling);
+    else this.#handling.delete(topic);
   }
+}
+
+/** What is not there and what is undefined are the same. */
+function comparable({ limits, handling = {} }: TopicTerms): unknown {
+  return [describeLimits(limits), JSON.parse(JSON.stringify(handling))];
 }
 
 /** Calls that are made during a call are that call. */

@@ -1,10 +1,11 @@
 import type { DelayQueueReceiver, ReceiveOptions } from '../consumer/delay-queue.receiver.js';
+import { ROOM, Room, type Sharing } from '../consumer/pulling/room.js';
 import type { ReceivedMessage } from '../consumer/pulling/received-message.js';
 import { ReceiverUnavailableError } from '../errors/operation.errors.js';
 import type { TopicRef } from '../messages/topic.js';
 
 /** What is asked for; times in milliseconds. */
-export interface OrderedReceive extends Omit<ReceiveOptions, 'wait'> {
+export interface OrderedReceive extends Omit<ReceiveOptions, 'wait'>, Sharing {
   readonly max: number;
   readonly wait: number;
   readonly signal: AbortSignal;
@@ -73,12 +74,14 @@ async function receiveFirst(
   options: OrderedReceive,
 ): Promise<ReceivedMessage[]> {
   const ends = topics.map(() => new AbortController());
+  // Several may have something at the same moment, and what is acknowledged before it is given cannot be given back.
+  const room = new Room(options.max);
   const answers = await Promise.allSettled(
     topics.map(async (topic, place) => {
       const own = (ends[place] as AbortController).signal;
       const signal = AbortSignal.any([options.signal, own]);
       try {
-        const messages = await receive(topic, { ...options, signal });
+        const messages = await receive(topic, { ...options, signal, [ROOM]: room });
         if (messages.length > 0) endBut(ends, place);
         return messages;
       } catch (error) {
@@ -91,17 +94,9 @@ async function receiveFirst(
   const received = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
   const failed = answers.find((answer) => answer.status === 'rejected');
   if (received.length === 0 && failed) throw failed.reason;
-  return withinMost(received, options.max);
+  return received;
 }
 
 function endBut(ends: readonly AbortController[], place: number): void {
   ends.forEach((end, i) => i !== place && end.abort());
-}
-
-/** Several may have had something at the same moment. What was acknowledged before it was given cannot be given back. */
-async function withinMost(received: readonly ReceivedMessage[], max: number): Promise<ReceivedMessage[]> {
-  const kept = received.filter(({ lease }, i) => i < max || lease === 0);
-  // One that cannot be given back now comes again when its lease ends.
-  await Promise.allSettled(received.filter((one) => !kept.includes(one)).map(async (one) => one.release()));
-  return kept;
 }

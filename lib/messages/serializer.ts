@@ -63,12 +63,7 @@ export function fromStored(
   { payload, serialized }: StoredPayload,
 ): unknown {
   if (!serialized) return payload;
-  if (serializer === undefined) {
-    throw new SerializationError(
-      `The payload was published with a serializer, and this process has none for topic '${topic}'. Give it the same ` +
-        `option 'serializer' as the process that publishes.`,
-    );
-  }
+  if (serializer === undefined) throw new SerializationError(withoutSerializer(topic));
   try {
     return serializer.deserialize(payload);
   } catch (error) {
@@ -77,6 +72,13 @@ export function fromStored(
       { cause: error },
     );
   }
+}
+
+export function withoutSerializer(topic: string): string {
+  return (
+    `The payload was published with a serializer, and this process has none for topic '${topic}'. Give it the same ` +
+    `option 'serializer' as the process that publishes.`
+  );
 }
 
 /** What an error says, in one line. */

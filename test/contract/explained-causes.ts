@@ -266,9 +266,11 @@ async function reportState({ broker }: BrokerBed, fields: Partial<ProcessState>)
 /** The owner has one permit, and waits for another. */
 async function waitForPermits({ broker, partition: { topic } }: BrokerBed, limits: Limits): Promise<void> {
   const { rate, inFlight } = limits;
-  await broker.setLimits(topic, {
-    rate: rate && { ...rate, by: 'topic' },
-    inFlight: inFlight === undefined ? undefined : { topic: inFlight },
+  await broker.setTerms(topic, {
+    limits: {
+      rate: rate && { ...rate, by: 'topic' },
+      inFlight: inFlight === undefined ? undefined : { topic: inFlight },
+    },
   });
   const request = { session: 'owner', sequence: 1, limits, held: 0, idle: 0, wanted: 2 };
   await broker.permit(topic, { ...request, lease: LONG, patience: LONG, returned: [] });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import { PROTOCOL_VERSION, type TopicLimits } from '../../lib/broker/broker.interface.js';
+import { PROTOCOL_VERSION, type TopicHandling, type TopicLimits } from '../../lib/broker/broker.interface.js';
 import type { BrokerTest } from '../support/broker/broker-bed.js';
 
 export function topicsContract(it: BrokerTest): void {
@@ -44,8 +44,8 @@ export function topicsContract(it: BrokerTest): void {
     const LIMITS: TopicLimits = { rate: { max: 50, per: 1000, by: 'key' }, inFlight: { topic: 10, key: 2 } };
 
     it('are those of its first use', async ({ bed }) => {
-      expect(await bed.broker.configure('a', 3, undefined, LIMITS)).toMatchObject({ limits: LIMITS });
-      expect(await bed.broker.configure('a', 3, undefined, { inFlight: { topic: 1 } })).toMatchObject({
+      expect(await bed.broker.configure('a', 3, undefined, { limits: LIMITS })).toMatchObject({ limits: LIMITS });
+      expect(await bed.broker.configure('a', 3, undefined, { limits: { inFlight: { topic: 1 } } })).toMatchObject({
         limits: LIMITS,
       });
       expect(await bed.broker.configOf('a')).toMatchObject({ partitions: 3, limits: LIMITS });
@@ -57,19 +57,48 @@ export function topicsContract(it: BrokerTest): void {
       { limits: { inFlight: { key: 3 } } },
       { limits: { rate: { max: 7, per: 1500, by: 'topic' }, inFlight: { topic: 5 } } },
     ])('can be replaced, and removed: $limits', async ({ limits }, { bed }) => {
-      await bed.broker.configure('a', 3, 'continue', LIMITS);
-      await bed.broker.setLimits('a', limits);
+      await bed.broker.configure('a', 3, 'continue', { limits: LIMITS });
+      await bed.broker.setTerms('a', { limits });
       expect((await bed.broker.configOf('a'))?.limits).toEqual(limits);
       expect((await bed.broker.configsOf(['a']))[0]?.limits).toEqual(limits);
 
-      await bed.broker.setLimits('a', undefined);
+      await bed.broker.setTerms('a', {});
       expect(await bed.broker.configOf('a')).toEqual({ partitions: 3, protocol: PROTOCOL_VERSION, order: 'continue' });
       expect((await bed.broker.configsOf(['a']))[0]?.limits).toBeUndefined();
     });
 
     it('are not stored with a topic that was never used', async ({ bed }) => {
-      await bed.broker.setLimits('a', LIMITS);
+      await bed.broker.setTerms('a', { limits: LIMITS });
       expect(await bed.broker.configOf('a')).toBeUndefined();
+    });
+  });
+
+  describe('how a topic is handled', () => {
+    const HANDLING: TopicHandling = {
+      attempts: 9,
+      backoff: { delays: [1000, 60_000], jitter: 0.5 },
+      expireAfter: 5000,
+      delivery: 'at-most-once',
+      deadLetter: { maxAge: 86_400_000, maxCount: 0 },
+      finished: { maxCount: 100 },
+      serializer: true,
+    };
+
+    it.for<{ handling: TopicHandling; name: string }>([
+      { name: 'all of it', handling: HANDLING },
+      { name: 'a part of it', handling: { backoff: { delay: 1, factor: 1, maxDelay: 1, jitter: 0 } } },
+      { name: 'what a later version knows', handling: { attempts: 2, later: { a: [1] } } as TopicHandling },
+    ])('is stored with it, twice, beside its limits and without them: $name', async ({ handling }, { bed }) => {
+      const limits: TopicLimits = { inFlight: { topic: 1, key: undefined }, rate: undefined };
+      const { topic } = bed.partition;
+      expect(await bed.broker.configure(topic, 3, undefined, { handling })).toMatchObject({ handling });
+      expect(await bed.broker.configsOf([topic])).toMatchObject([{ handling }]);
+      for (const terms of [{ limits, handling }, { handling }, { limits }]) {
+        await bed.broker.setTerms(topic, terms);
+        const config = { partitions: 3, protocol: PROTOCOL_VERSION, ...terms };
+        expect(await bed.broker.configOf(topic)).toEqual(config);
+        expect(await bed.broker.configsOf([topic])).toEqual([config]);
+      }
     });
   });
 

@@ -171,7 +171,7 @@ describe('limits in Redis', () => {
     });
 
     it('limits that cannot be read are none', async () => {
-      await bed.broker.configure('orders', 3, undefined, { inFlight: { topic: 3 } });
+      await bed.broker.configure('orders', 3, undefined, { limits: { inFlight: { topic: 3 } } });
       await bed.redis.hset(`{${bed.prefix}:orders}:config`, 'limits', 'many');
       expect(await bed.broker.configOf('orders')).toMatchObject({ partitions: 3 });
       expect((await bed.broker.configOf('orders'))?.limits).toBeUndefined();

@@ -1,7 +1,7 @@
 import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { PartitionSignal } from '../../lib/broker/broker.interface.js';
+import { type PartitionSignal, ownerOf } from '../../lib/broker/broker.interface.js';
 import { RedisConnection } from '../../lib/broker/redis/connection/redis-connection.js';
 import { SignalSubscriber } from '../../lib/broker/redis/connection/signal-subscriber.js';
 import { SystemClock } from '../../lib/time/clock.js';
@@ -147,9 +147,13 @@ describe('subscriptions', () => {
 
 describe('what a settle makes due', () => {
   it.each([
-    { follows: true, how: 'by the answer, if it follows the partition', signals: [1] },
-    { follows: false, how: 'by a signal, if it does not', signals: [LONG_AGO, 1] },
-  ])('is told to the owner $how', async ({ follows, signals }) => {
+    { isOwner: true, how: 'by the answer, if it is the one that settles', signals: [1] },
+    {
+      isOwner: false,
+      how: 'by a signal, if the one before it settles what that has delivered',
+      signals: [LONG_AGO, 1],
+    },
+  ])('is told to the owner $how', async ({ isOwner, signals }) => {
     const bed = await openRedisBed(inject('redisUrl'));
     const other = newRedisBroker(inject('redisUrl'), bed.prefix);
     try {
@@ -165,13 +169,17 @@ describe('what a settle makes due', () => {
       await publish('a\0k', 'b\0k');
       const { messages } = await bed.claimant.claim({ order: 'continue' });
       const [own, others] = [new Received<PartitionSignal>(), new Received<PartitionSignal>()];
-      if (follows) bed.broker.watchPartition(bed.partition, own.listener);
+      bed.broker.watchPartition(bed.partition, own.listener);
       other.watchPartition(bed.partition, others.listener);
       for (const broker of [bed.broker, other]) await broker.link.listen();
 
       const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome: ACK }));
-      expect(await bed.broker.settle(bed.partition, bed.nextCall(), settlements)).toEqual(['settled']);
-      expect(own.all).toEqual(follows ? [{ kind: 'due', at: LONG_AGO }] : []);
+      const { owner } = bed.claimant;
+      if (!isOwner) await other.acquire(bed.partition, ownerOf('next', 'other'), owner);
+      expect(await bed.broker.settle(bed.partition, bed.nextCall(), settlements, undefined, owner)).toEqual([
+        'settled',
+      ]);
+      if (isOwner) expect(own.all).toEqual([{ kind: 'due', at: LONG_AGO }]);
       // What is sent last shows what was sent before.
       await bed.broker.publish(bed.partition, bed.nextCall(), [message('last', { due: { at: 1 } })]);
       expect(await others.atLeast(signals.length)).toEqual(signals.map((at) => ({ kind: 'due', at })));

@@ -59,6 +59,7 @@ export class EmbeddedBroker extends RedisOperations implements Broker {
   readonly eventLog: EventLog;
   readonly #clock: DataClock;
   readonly #messages: Listeners<string>;
+  readonly #watchers: PartitionWatchers;
 
   /** @param server what others share it with; `undefined`: one of its own */
   constructor(clock: Clock, { prefix = 'dq', server }: EmbeddedBrokerOptions = {}) {
@@ -66,8 +67,9 @@ export class EmbeddedBroker extends RedisOperations implements Broker {
     const { data, events } = server;
     const keys = new RedisKeys(prefix);
     const calls = new EmbeddedCalls(server, clock);
-    // What the reply of a call says comes by a signal as well, which is never lost here.
-    super({ calls, keys, watchers: new PartitionWatchers() });
+    const watchers = new PartitionWatchers();
+    super({ calls, keys, watchers });
+    this.#watchers = watchers;
     this.keys = keys;
     this.data = data;
     this.calls = calls;
@@ -96,10 +98,16 @@ export class EmbeddedBroker extends RedisOperations implements Broker {
   }
 
   watchPartition(partition: Partition, listener: (signal: PartitionSignal) => void): Unsubscribe {
-    return this.#messages.add(this.keys.partition(partition).channel, (message) => {
+    const { channel } = this.keys.partition(partition);
+    const forget = this.#watchers.add(channel, listener);
+    const end = this.#messages.add(channel, (message) => {
       const signal = decodeSignal(message);
       if (signal) listener(signal);
     });
+    return async () => {
+      forget();
+      await end();
+    };
   }
 
   watchSession(session: string, listener: (signal: SessionSignal) => void): Unsubscribe {

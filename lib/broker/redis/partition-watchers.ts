@@ -19,10 +19,6 @@ export class PartitionWatchers {
     };
   }
 
-  has(channel: string): boolean {
-    return this.#listeners.has(channel);
-  }
-
   tell(channel: string, signal: PartitionSignal): void {
     for (const listener of this.#listeners.get(channel) ?? []) listener(signal);
   }

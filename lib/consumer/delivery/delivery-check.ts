@@ -5,10 +5,11 @@ import { MAX_ID_LENGTH } from '../../checks/limits.js';
 import { HandlerTimeoutError } from '../../errors/handling.errors.js';
 import { InvalidPayloadError, SerializationError } from '../../errors/publishing.errors.js';
 import { isName } from '../../messages/assert-id.js';
+import { DEFAULT_BACKOFF, backoffDelay } from '../../messages/backoff.js';
 import { checkPayload } from '../../messages/payload-schema.js';
 import { type Envelope, decodeEnvelope } from '../../messages/envelope.js';
 import { toFailure, toInvalidFailure } from '../../messages/failure.js';
-import { fromStored } from '../../messages/serializer.js';
+import { fromStored, withoutSerializer } from '../../messages/serializer.js';
 import { mayBeNoText } from '../../messages/stored-id.js';
 import { within } from '../../time/deadline.js';
 import { describeDuration } from '../../time/duration.js';
@@ -35,6 +36,8 @@ export class DeliveryCheck {
   readonly #context: ConsumerContext;
   readonly #handled: HandledTopic;
   readonly #partition: Partition;
+  /** Logged once: a topic may be full of them. */
+  #isUnreadable = false;
 
   constructor(context: ConsumerContext, handled: HandledTopic, partition: Partition) {
     this.#context = context;
@@ -69,6 +72,7 @@ export class DeliveryCheck {
     } catch (error) {
       return dead(toFailure('undecodable', error));
     }
+    if (envelope.serialized && !settings.serializer && !this.#isOnce) return this.#unreadable(delivery);
     const maxAttempts = envelope.attempts ?? settings.attempts;
     if (delivery.attempt > maxAttempts && !this.#isOnce) return this.#crashed(delivery);
     const expireAfter = envelope.expireAfter ?? settings.expireAfter;
@@ -118,6 +122,18 @@ export class DeliveryCheck {
   /** The schema may take as long as the handler after it. */
   #inTime<T>(checking: Promise<T>, timeout: number): Promise<T> {
     return within(this.#context.clock, timeout, checking, { error: () => new HandlerTimeoutError(timeout) });
+  }
+
+  /** Nothing is wrong with the message: another process can read it, or this one after its next boot. */
+  #unreadable({ partition, number }: Delivery): Verdict {
+    const { events, log } = this.#context;
+    const { topic, index } = partition;
+    const text = withoutSerializer(topic);
+    events.emit('errors', { source: 'claim', topic, partition: index, error: new SerializationError(text) });
+    if (!this.#isUnreadable) log.error(`Messages of topic '${topic}' are put off. ${text}`);
+    this.#isUnreadable = true;
+    this.#handled.cannotRead?.();
+    return { outcome: { kind: 'put-off', delay: backoffDelay(DEFAULT_BACKOFF, number) } };
   }
 
   /** What is delivered at most once needs no settle, and its attempts are those of an earlier time. */

@@ -34,6 +34,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   readonly partition: Partition;
   readonly running = new RunningDeliveries();
   readonly taken: TakenDeliveries;
+  owner: Owner | undefined;
   readonly #handling: TopicHandling;
   readonly #check: DeliveryCheck;
   readonly #settler: Settler;
@@ -45,7 +46,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   /** Only while the partition is owned. */
   #claimer: PartitionClaimer | undefined;
   #schedules: ScheduleRunner | undefined;
-  #owner: PartitionOwner | undefined;
+  #holder: PartitionOwner | undefined;
   #unsubscribe: Unsubscribe | undefined;
   /** Deliveries whose outcome is not decided. */
   #undecided = 0;
@@ -56,11 +57,11 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     this.partition = partition;
     const { context, handled, topics } = handling;
     this.#check = new DeliveryCheck(context, handled, partition);
-    this.#settler = new Settler(context, partition, this, handled.settings.finished !== undefined);
+    this.#settler = new Settler(context, partition, this);
     this.taken = new TakenDeliveries(handling, partition, this.#settler);
     this.#reporter = new DeliveryReporter(handling, topics.knownOrder(partition.topic));
     this.#guarantee = handled.settings.delivery === 'at-most-once' ? this.#atMostOnce() : this.#atLeastOnce();
-    this.#deadLetters = trimmerOfDeadLetters(context, partition, handled.settings);
+    this.#deadLetters = trimmerOfDeadLetters(context, partition, handled);
   }
 
   #atLeastOnce(): AtLeastOnce {
@@ -94,7 +95,8 @@ export class PartitionRun implements ClaimTaker, SettleListener {
       () => this.missedSignals(),
     );
     this.#claimer = new PartitionClaimer(this.#handling, this, owner);
-    this.#owner = holder;
+    this.#holder = holder;
+    this.owner = owner;
     this.#claimer.start();
     this.#schedules = new ScheduleRunner({
       context,
@@ -110,8 +112,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   /** Claims nothing more; resolves once what the last claim has brought is on its way. */
   async stop(): Promise<void> {
     const [claimer, schedules] = [this.#claimer, this.#schedules];
-    this.#claimer = undefined;
-    this.#schedules = undefined;
+    this.#claimer = this.#schedules = this.owner = undefined;
     this.#deadLetters.disowned();
     this.#finished?.disowned();
     await Promise.all([claimer?.stop(), schedules?.stop()]);
@@ -120,13 +121,17 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   }
 
   lost(owner: Owner | undefined): void {
-    this.#owner?.lost(owner);
+    this.#holder?.lost(owner);
+  }
+
+  get isFinishedKept(): boolean {
+    return this.#handling.handled.settings.finished !== undefined;
   }
 
   /** Finished messages are kept here, or some are left of an owner that has kept them. */
   keepsFinished(): void {
     const { context, handled } = this.#handling;
-    this.#finished ??= trimmerOfFinished(context, this.partition, handled.settings);
+    this.#finished ??= trimmerOfFinished(context, this.partition, handled);
     void this.#finished.start();
   }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   type CallId,
   MAX_BATCH,
+  type Owner,
   type Partition,
   type SettleAnswer,
   type SettleStatus,
@@ -31,6 +32,10 @@ export type Effect = Exclude<SettleStatus, 'stale'>;
 
 /** Whom a {@link Settler} settles for. */
 export interface SettleListener {
+  /** As whom this process owns the partition; `undefined`: another one is to hear what becomes due. */
+  readonly owner?: Owner | undefined;
+  /** Whether it is kept who has handled a message, and for how long. */
+  readonly isFinishedKept?: boolean;
   /** An outcome is confirmed; of a message that had to be set aside, since it was refused, that it is a dead letter. */
   settled(delivery: Delivery, verdict: Verdict, effect: Effect): void;
   /** An outcome had no effect: it came too late. */
@@ -55,7 +60,6 @@ export class Settler {
   readonly #context: ConsumerContext;
   readonly #partition: Partition;
   readonly #listener: SettleListener;
-  readonly #process: string | undefined;
   readonly #abandoned = new AbortController();
   readonly #sending: Loop;
   readonly #waiting = new WaitingOutcomes();
@@ -68,12 +72,10 @@ export class Settler {
   #sequence = 0;
   #hasMiddlewareFailed = false;
 
-  /** @param keepsFinished whether it is kept who has handled a message, and for how long */
-  constructor(context: ConsumerContext, partition: Partition, listener: SettleListener, keepsFinished = false) {
+  constructor(context: ConsumerContext, partition: Partition, listener: SettleListener) {
     this.#context = context;
     this.#partition = partition;
     this.#listener = listener;
-    this.#process = keepsFinished ? context.session : undefined;
     this.#sending = new Loop({ clock: context.clock, run: () => this.#sendAll(), gather: true });
   }
 
@@ -206,16 +208,20 @@ export class Settler {
   }
 
   async #call(batch: readonly DecidedDelivery[]): Promise<SettleAnswer[]> {
-    const { broker } = this.#context;
+    const { broker, session } = this.#context;
+    const process = this.#listener.isFinishedKept ? session : undefined;
     const call = this.#nameFor(batch);
     const settlements = batch.map(({ delivery, verdict: { outcome } }): Settlement => {
       const { storedId, token } = delivery;
-      return this.#process === undefined
+      return process === undefined
         ? { storedId, token, outcome }
         : { storedId, token, outcome, duration: delivery.duration };
     });
     const canWait = settlements.some(addsMemory);
-    return this.#served(() => broker.settle(this.#partition, call, settlements, this.#process), canWait);
+    return this.#served(
+      () => broker.settle(this.#partition, call, settlements, process, this.#listener.owner),
+      canWait,
+    );
   }
 
   #nameFor(batch: readonly DecidedDelivery[]): CallId {

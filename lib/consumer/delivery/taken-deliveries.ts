@@ -10,14 +10,15 @@ import type { Verdict } from './verdict.js';
  * The deliveries of one partition that somebody has taken and has not settled yet, as far as this process knows: any process may settle
  * them, and nobody renews their leases here.
  *
- * Those that others settle stay here until their leases end. A delivery has the payload of its message, so it is kept only as long as somebody
- * has the message, or others have to wait until it ends.
+ * A delivery has the payload of its message, so it is kept only as long as somebody here has the message, or others have to wait until it ends:
+ * those that others settle are forgotten with the next garbage collection, or stay until their leases end.
  */
 export class TakenDeliveries implements Leased {
   readonly partition: Partition;
   readonly #handling: TopicHandling;
   readonly #settler: Settler;
   readonly #byToken = new Map<string, Delivery | WeakRef<Delivery>>();
+  readonly #collected = new FinalizationRegistry<string>((token) => this.#byToken.delete(token));
   /** Called with what an outcome has led to; `undefined`: it was refused. */
   readonly #answers = new Map<Delivery, (status: SettleStatus | undefined) => void>();
 
@@ -46,6 +47,7 @@ export class TakenDeliveries implements Leased {
   add(delivery: Delivery): void {
     const keepsOthersBack = delivery.weight > 0 || delivery.permits?.isRenewed === true;
     this.#byToken.set(delivery.token, keepsOthersBack ? delivery : new WeakRef(delivery));
+    if (!keepsOthersBack) this.#collected.register(delivery, delivery.token);
     this.#handling.leaseEnds.watch(this, delivery.endsAt);
   }
 
@@ -62,6 +64,8 @@ export class TakenDeliveries implements Leased {
    */
   async settle(delivery: Delivery, verdict: Verdict, operation?: string): Promise<SettleStatus | undefined> {
     const { context, hold } = this.#handling;
+    // The first verdict on a delivery counts.
+    if (delivery.settled) return 'stale';
     this.#remove(delivery);
     delivery.settle(context.clock.now());
     hold.heed(verdict.outcome);

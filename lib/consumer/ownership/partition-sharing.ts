@@ -196,7 +196,7 @@ export class PartitionSharing implements Startable, FleetMember {
 
   async #relearnLimits(topics: readonly string[]): Promise<void> {
     const { registry, context } = this.#options;
-    for (const { topic, limits, text } of await registry.relearnLimits(topics)) {
+    for (const { topic, limits, text } of await registry.relearnTerms(topics)) {
       context.log.log(`The limits of topic '${topic}' are ${text}`);
       this.#consumers.get(topic)?.changeLimits(limits);
     }

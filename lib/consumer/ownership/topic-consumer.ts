@@ -3,6 +3,7 @@ import { assignPartitions } from '../../fleet/assign-partitions.js';
 import { quoted } from '../../log.js';
 import { within } from '../../time/deadline.js';
 import { Loop } from '../../time/loop.js';
+import type { HandlerSettings } from '../message-handler.interface.js';
 import type { PartitionProgress, TopicProgress } from '../../fleet/progress.js';
 import { PartitionOwnership } from './partition-ownership.js';
 import type { PartitionRun } from '../delivery/partition-run.js';
@@ -32,6 +33,11 @@ export class TopicConsumer {
 
   get topic(): string {
     return this.#handling.handled.topic;
+  }
+
+  /** How its messages are handled here. */
+  get settings(): HandlerSettings {
+    return this.#handling.handled.settings;
   }
 
   /** Partitions that this process owns, ascending. */

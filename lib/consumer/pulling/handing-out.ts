@@ -1,22 +1,23 @@
 import { serveWithin } from '../../broker/serve.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
+import type { ActiveBackoff } from '../../fleet/topic-settings.interface.js';
 import { within } from '../../time/deadline.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import type { Delivery } from '../delivery/delivery.js';
 import type { CheckedDelivery } from '../delivery/delivery-check.js';
 import type { TakenDeliveries } from '../delivery/taken-deliveries.js';
 import { ACKED, RELEASED } from '../delivery/verdict.js';
-import type { HandlerSettings } from '../message-handler.interface.js';
 import type { TopicConsumer } from '../ownership/topic-consumer.js';
 import { encodeReceipt } from './receipt.js';
 import { type ReceiptDesk, ReceivedMessage } from './received-message.js';
+import { Room } from './room.js';
 
 /** What a receive() has got. */
 export interface Received {
   readonly consumer: TopicConsumer;
   readonly deliveries: readonly CheckedDelivery[];
-  /** How the messages of its topic are handled. */
-  readonly settings: HandlerSettings;
+  /** Milliseconds; 0: acknowledged before they are given. */
+  readonly lease: number;
 }
 
 /** How much another lease than that of the claim may differ from what was asked for, in milliseconds, and as a share of it. */
@@ -41,15 +42,19 @@ export class HandingOut {
   }
 
   /**
-   * @param lease milliseconds; 0: acknowledged before they are given
    * @param signal if it has aborted, what can still be given back is
+   * @param room what there is none for is given back; shared with other calls
    * @throws BrokerUnavailableError if nothing can be given since Redis does not answer
    */
   async give(
-    { consumer, deliveries, settings }: Received,
-    lease: number,
+    { consumer, deliveries: received, lease }: Received,
     signal: AbortSignal,
+    room = new Room(Infinity),
   ): Promise<ReceivedMessage[]> {
+    const { backoff } = consumer.settings;
+    const most = signal.aborted ? 0 : room.take(received.length);
+    for (const { delivery } of received.slice(most)) giveBack(consumer.takenOf(delivery.partition.index), delivery);
+    const deliveries = received.slice(0, most);
     const isOnce = lease === 0;
     const giving = Array.from(byPartition(deliveries), async ([index, part]) => {
       const taken = consumer.takenOf(index);
@@ -57,13 +62,14 @@ export class HandingOut {
     });
     const results = await Promise.allSettled(giving);
     const given = new Set(results.flatMap((result) => (result.status === 'fulfilled' ? result.value : [])));
+    room.putBack(most - given.size);
     const failed = results.find((result) => result.status === 'rejected');
     if (given.size === 0 && failed) throw failed.reason;
     if (signal.aborted && !isOnce) {
       for (const { delivery } of given) giveBack(consumer.takenOf(delivery.partition.index), delivery);
       return [];
     }
-    return deliveries.filter((one) => given.has(one)).map((one) => this.#message(one, settings, lease));
+    return deliveries.filter((one) => given.has(one)).map((one) => this.#message(one, backoff, lease));
   }
 
   /** What is not acknowledged is not given: it may come again. */
@@ -100,7 +106,8 @@ export class HandingOut {
     }
   }
 
-  #message({ delivery, message, backoff }: CheckedDelivery, settings: HandlerSettings, lease: number): ReceivedMessage {
+  /** @param usual the backoff of the topic */
+  #message({ delivery, message, backoff }: CheckedDelivery, usual: ActiveBackoff, lease: number): ReceivedMessage {
     const { context } = this.#options;
     const { partition, storedId, token, attempt, weight, permits } = delivery;
     const receipt = encodeReceipt({
@@ -110,7 +117,7 @@ export class HandingOut {
       attempt,
       maxAttempts: message.maxAttempts,
       receivedAt: Math.round(context.broker.now(partition)),
-      backoff: typeof backoff === 'function' || backoff === settings.backoff ? undefined : backoff,
+      backoff: typeof backoff === 'function' || backoff === usual ? undefined : backoff,
       holder: weight > 0 || permits?.isRenewed ? context.session : undefined,
     });
     return new ReceivedMessage(message, { receipt, lease }, this.#desk);

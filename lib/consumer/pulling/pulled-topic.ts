@@ -1,6 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { InvalidArgumentError } from '../../errors/options.errors.js';
+import { ConfigurationError, InvalidArgumentError } from '../../errors/options.errors.js';
+import { settingsBeside } from '../../fleet/topic-terms.js';
+import type { TopicRegistry } from '../../fleet/topic.registry.js';
 import type { TopicSettings } from '../../fleet/topic-settings.interface.js';
+import { withoutSerializer } from '../../messages/serializer.js';
 import type { Clock } from '../../time/clock.js';
 import { sleep } from '../../time/sleep.js';
 import { HandlerSlots, SlotPool } from '../capacity/handler-slots.js';
@@ -12,7 +15,6 @@ import { GATHERING, Receivers } from './receivers.js';
 /** A topic that this process pulls, or settles messages of: what its partitions have in common. */
 export class PulledTopic implements HandledTopic {
   readonly topic: string;
-  readonly settings: HandlerSettings;
   /** One for each message that is waited for. */
   readonly slots = new HandlerSlots(new SlotPool(Infinity), 0, 1);
   readonly receivers: Receivers;
@@ -22,17 +24,50 @@ export class PulledTopic implements HandledTopic {
   calls = 0;
   /** Resolves once its partitions can be used. */
   ready: Promise<void> | undefined;
+  /** Resolves once it is stored what this process was told for it. */
+  said: Promise<void> | undefined;
   /** Known once it is {@link ready}. */
   consumer: TopicConsumer | undefined;
   readonly #clock: Clock;
+  readonly #topics: Pick<TopicRegistry, 'settings' | 'terms'>;
+  readonly #lease: number;
+  #unreadableAt = -Infinity;
   #schema: StandardSchemaV1 | undefined;
 
-  /** @param settings `delivery` is the business of those who receive: for them a message is acknowledged before they get it */
-  constructor(clock: Clock, topic: string, settings: TopicSettings & { readonly lease: number }) {
+  /** @param lease by default what is received belongs to its receiver for so long, in milliseconds */
+  constructor(clock: Clock, topic: string, topics: Pick<TopicRegistry, 'settings' | 'terms'>, lease: number) {
     this.topic = topic;
-    this.settings = { ...settings, delivery: 'at-least-once' };
+    this.#topics = topics;
+    this.#lease = lease;
     this.receivers = new Receivers(clock, this.slots, () => this.found());
     this.#clock = clock;
+  }
+
+  /** `delivery` is the business of those who receive: for them a message is acknowledged before they get it. */
+  get settings(): HandlerSettings {
+    return { ...this.#settings, delivery: 'at-least-once', lease: this.#lease };
+  }
+
+  /** Whether all that is received is delivered at most once. */
+  get isOnce(): boolean {
+    return this.#settings.delivery === 'at-most-once';
+  }
+
+  get #settings(): TopicSettings {
+    return settingsBeside(this.#topics.settings(this.topic), this.#topics.terms(this.topic));
+  }
+
+  cannotRead(): void {
+    this.#unreadableAt = this.#clock.now();
+  }
+
+  /**
+   * @param since if something could not be read after that, epoch milliseconds
+   * @throws ConfigurationError if its messages are for those who have a serializer
+   */
+  assertReadable(since: number): void {
+    const isForOthers = this.#topics.terms(this.topic).handling?.serializer && !this.settings.serializer;
+    if (isForOthers || this.#unreadableAt >= since) throw new ConfigurationError(withoutSerializer(this.topic));
   }
 
   /** Resolves once what is due now was claimed, as far as anybody waits for it. */

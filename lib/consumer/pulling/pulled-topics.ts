@@ -4,11 +4,13 @@ import type { TopicRegistry } from '../../fleet/topic.registry.js';
 import { type TopicRef, checkedTopicName, schemaOf } from '../../messages/topic.js';
 import type { Timer } from '../../time/clock.js';
 import { within } from '../../time/deadline.js';
+import { onAbort } from '../../time/on-abort.js';
 import { sleep } from '../../time/sleep.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import type { PartitionSharing } from '../ownership/partition-sharing.js';
 import type { TopicConsumer } from '../ownership/topic-consumer.js';
 import { PulledTopic } from './pulled-topic.js';
+import type { Room } from './room.js';
 import type { Received } from './handing-out.js';
 
 /** For how long this process takes part in a topic after the last receive() has ended, in milliseconds: the next may follow soon. */
@@ -26,6 +28,8 @@ export interface PulledTopicsOptions {
   readonly timeout: number;
   /** Makes a consumer of a topic. Rejects with a BrokerUnavailableError. */
   readonly consume: (pulled: PulledTopic) => Promise<void>;
+  /** Stores with a topic what this process was told for it. Never rejects. */
+  readonly say: (topic: string) => Promise<void>;
 }
 
 /** What a call of receive() asks for; times in milliseconds. */
@@ -37,6 +41,8 @@ export interface ReceiveRequest {
   readonly lease: number;
   /** Ends the wait. */
   readonly signal: AbortSignal;
+  /** Shared with other calls. */
+  readonly room?: Room | undefined;
 }
 
 /**
@@ -57,6 +63,7 @@ export class PulledTopics {
    * Waits for messages of a topic.
    *
    * @throws InvalidArgumentError if the topic has a handler here
+   * @throws ConfigurationError if its messages have to be read with a serializer that is not here
    * @throws BrokerUnavailableError
    */
   async receive(ref: TopicRef, request: ReceiveRequest): Promise<Received> {
@@ -70,20 +77,30 @@ export class PulledTopics {
     }
     const pulled = this.#topic(topic);
     pulled.checkBy(schemaOf(ref));
+    await this.#reach(pulled);
+    // Who only settles says nothing.
+    pulled.said ??= this.#say(pulled);
+    await pulled.said;
+    const lease = pulled.isOnce ? 0 : request.lease;
+    // Whoever is refused must not take partitions from those who are not.
+    this.#assertMayBeOnce(topic, lease);
+    const startedAt = this.#options.context.clock.now();
+    pulled.assertReadable(Infinity);
     const told = this.#enter(pulled);
     try {
-      await this.#reach(pulled);
-      this.#assertMayBeOnce(topic, request.lease);
       const consumer = pulled.consumer as TopicConsumer;
       const deliveries = this.#isStopped
         ? []
-        : await this.#wait(pulled, request, async () => {
+        : await this.#wait(pulled, { ...request, lease }, async () => {
             await told;
             await consumer.shared();
             await pulled.found();
           });
-      if (deliveries.length === 0 && !this.#isStopped) this.#assertServed(consumer);
-      return { consumer, deliveries, settings: pulled.settings };
+      if (deliveries.length === 0 && !this.#isStopped) {
+        pulled.assertReadable(startedAt);
+        this.#assertServed(consumer);
+      }
+      return { consumer, deliveries, lease };
     } finally {
       this.#leave(pulled);
     }
@@ -128,7 +145,7 @@ export class PulledTopics {
     const { context, topics, lease } = this.#options;
     let pulled = this.#pulled.get(topic);
     if (!pulled) {
-      pulled = new PulledTopic(context.clock, topic, { ...topics.settings(topic), lease });
+      pulled = new PulledTopic(context.clock, topic, topics, lease);
       this.#pulled.set(topic, pulled);
     }
     return pulled;
@@ -144,6 +161,12 @@ export class PulledTopics {
       },
     );
     await within(context.clock, timeout, pulled.ready, { error: () => noAnswer() });
+  }
+
+  async #say({ topic, consumer }: PulledTopic): Promise<void> {
+    const { say, topics } = this.#options;
+    await say(topic);
+    consumer?.changeLimits(topics.terms(topic).limits);
   }
 
   /** Resolves once the others know that this process takes part in the topic. */
@@ -169,7 +192,7 @@ export class PulledTopics {
     const { clock } = this.#options.context;
     const over = new AbortController();
     const end = (): void => over.abort();
-    signal.addEventListener('abort', end);
+    const ignore = onAbort(signal, end);
     const waited = pulled.receivers.wait({ max, lease: lease || pulled.settings.lease, over: over.signal });
     if (signal.aborted) end();
     const slept = wait > 0 ? sleep(clock, wait, over.signal) : undefined;
@@ -177,7 +200,7 @@ export class PulledTopics {
     try {
       return await waited;
     } finally {
-      signal.removeEventListener('abort', end);
+      ignore();
       end();
     }
   }
@@ -188,7 +211,7 @@ export class PulledTopics {
     if (lease > 0) return;
     const conflict = topics.knownOrder(topic)
       ? 'is ordered'
-      : topics.limits(topic)?.inFlight && 'limits what is in flight';
+      : topics.terms(topic).limits?.inFlight && 'limits what is in flight';
     if (conflict === undefined) return;
     throw new InvalidArgumentError(
       `Topic '${topic}' ${conflict}, so it cannot be received with lease: 0: such a message is gone when it is received, and neither keeps ` +

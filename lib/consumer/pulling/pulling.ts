@@ -29,7 +29,7 @@ export class Pulling implements ReceiptDesk {
   async receive(topic: TopicRef, request: ReceiveRequest): Promise<ReceivedMessage[]> {
     request.signal.throwIfAborted();
     const received = await this.#topics.receive(topic, request);
-    const messages = await this.#handingOut.give(received, request.lease, request.signal);
+    const messages = await this.#handingOut.give(received, request.signal, request.room);
     if (messages.length === 0) request.signal.throwIfAborted();
     return messages;
   }

@@ -1,7 +1,6 @@
 import { serveWithin } from '../../broker/serve.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { InvalidArgumentError } from '../../errors/options.errors.js';
-import type { TopicRegistry } from '../../fleet/topic.registry.js';
 import type { SettleStatus } from '../../messages/settle-status.js';
 import { within } from '../../time/deadline.js';
 import type { ConsumerContext } from '../consumer-context.js';
@@ -14,18 +13,17 @@ import { type CheckedOutcome, verdictOf } from './received-outcome.js';
 
 export interface ReceiptsOptions {
   readonly context: ConsumerContext;
-  readonly topics: TopicRegistry;
   /** The consumer of a topic; `undefined` if there is no such topic. */
   readonly consumerOf: (topic: string) => Promise<TopicConsumer | undefined>;
   /** How long Redis may take for a call, in milliseconds. */
   readonly timeout: number;
 }
 
-/** A delivery that a receipt is for, and where it is settled. */
-interface Found {
+/** What a receipt says, and where it is used. */
+interface Used {
   readonly content: ReceiptContent;
+  readonly consumer: TopicConsumer;
   readonly taken: TakenDeliveries;
-  readonly delivery: Delivery;
 }
 
 function notConfirmed(): BrokerUnavailableError {
@@ -52,13 +50,15 @@ export class Receipts {
 
   /** @throws InvalidArgumentError, BrokerUnavailableError */
   async settle(receipt: string, outcome: CheckedOutcome): Promise<SettleStatus> {
-    const found = await this.#find(receipt);
-    if (!found) return 'stale';
-    const { context, topics, timeout } = this.#options;
-    const { content, taken, delivery } = found;
+    const used = await this.#use(receipt);
+    if (!used) return 'stale';
+    const { context, timeout } = this.#options;
+    const { content, consumer, taken } = used;
+    // Nothing may be waited for until it is settled: what another settle has found it would take for its own.
+    const delivery = this.#deliveryOf(used);
     const at = context.broker.now(content.partition);
     const run = { at, duration: Math.max(0, at - content.receivedAt) };
-    const backoff = content.backoff ?? topics.settings(content.partition.topic).backoff;
+    const backoff = content.backoff ?? consumer.settings.backoff;
     const settling = taken.settle(delivery, verdictOf(outcome, content, backoff, run), outcome.operation);
     const status = await within(context.clock, timeout, settling, { error: notConfirmed });
     if (status === undefined) throw refused();
@@ -71,10 +71,11 @@ export class Receipts {
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async extend(receipt: string, lease: number): Promise<ExtendResult> {
-    const found = await this.#find(receipt);
-    if (!found) return 'stale';
+    const used = await this.#use(receipt);
+    if (!used) return 'stale';
     const { context, timeout } = this.#options;
-    const { content, taken, delivery } = found;
+    const { content, taken } = used;
+    const delivery = this.#deliveryOf(used);
     const [status] = await serveWithin(context.clock, timeout, () => taken.extend([delivery], lease));
     if (status !== 'extended' && status !== 'cancelled') return 'stale';
     this.#tell(content, lease);
@@ -82,7 +83,7 @@ export class Receipts {
   }
 
   /** @returns `undefined` if there is no such topic */
-  async #find(receipt: string): Promise<Found | undefined> {
+  async #use(receipt: string): Promise<Used | undefined> {
     const content = decodeReceipt(receipt);
     const { topic, index } = content.partition;
     const consumer = await this.#options.consumerOf(topic);
@@ -92,12 +93,13 @@ export class Receipts {
         `A receipt names partition ${index} of topic '${topic}', which has ${consumer.partitions}.`,
       );
     }
-    const taken = consumer.takenOf(index);
-    return { content, taken, delivery: taken.find(content) ?? this.#deliveryOf(content) };
+    return { content, consumer, taken: consumer.takenOf(index) };
   }
 
   /** Of a delivery that this process has not handed out, or has forgotten, what its receipt tells. */
-  #deliveryOf(content: ReceiptContent): Delivery {
+  #deliveryOf({ content, taken }: Used): Delivery {
+    const known = taken.find(content);
+    if (known) return known;
     const { clock, broker } = this.#options.context;
     const { partition, storedId, token, attempt, receivedAt } = content;
     const unknown = { delivery: attempt, weight: 0, dueAt: receivedAt, envelope: '' };

@@ -108,26 +108,38 @@ export class RetentionTrimmer implements Startable {
   }
 }
 
+/** Of a topic that is received, other settings may hold at any time. */
+interface RetainingTopic {
+  readonly settings: Pick<TopicSettings, 'deadLetter' | 'finished'>;
+}
+
 export function trimmerOfDeadLetters(
   context: ConsumerContext,
   partition: Partition,
-  { deadLetter: limits }: Pick<TopicSettings, 'deadLetter'>,
+  handled: RetainingTopic,
 ): RetentionTrimmer {
-  const trim = (): Promise<number | undefined> => context.broker.trimDead(partition, limits);
-  return new RetentionTrimmer(context, partition, { what: 'dead letters', limits, leastPause: 0, trim });
+  return new RetentionTrimmer(context, partition, {
+    what: 'dead letters',
+    leastPause: 0,
+    get limits() {
+      return handled.settings.deadLetter;
+    },
+    trim: () => context.broker.trimDead(partition, handled.settings.deadLetter),
+  });
 }
 
 /** What an earlier owner has kept is removed, if this one keeps nothing. */
 export function trimmerOfFinished(
   context: ConsumerContext,
   partition: Partition,
-  { finished: limits = { maxCount: 0 } }: Pick<TopicSettings, 'finished'>,
+  handled: RetainingTopic,
 ): RetentionTrimmer {
-  const trim = (): Promise<number | undefined> => context.broker.trimFinished(partition);
   return new RetentionTrimmer(context, partition, {
     what: 'finished messages',
-    limits,
     leastPause: FINISHED_PAUSE,
-    trim,
+    get limits() {
+      return handled.settings.finished ?? { maxCount: 0 };
+    },
+    trim: () => context.broker.trimFinished(partition),
   });
 }

@@ -37,6 +37,7 @@ const SETTINGS: HandlerSettings = {
   serializer: undefined,
   deadLetter: { maxAge: undefined, maxCount: undefined },
   finished: undefined,
+  said: new Set(),
 };
 
 /** What the parts of a consumer are given, silent and in memory but for what the test says. */

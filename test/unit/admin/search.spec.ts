@@ -105,7 +105,7 @@ describe('search', () => {
     expect(idsOf(await searched(ordered, { tag: 'red' }, { limit: 1 }))).toEqual(['a', 'b', 'c', 'd']);
 
     const limited = await AdminBed.open(1);
-    await limited.embedded.setLimits(TOPIC, { inFlight: { key: 1 } });
+    await limited.embedded.setTerms(TOPIC, { limits: { inFlight: { key: 1 } } });
     for (const id of ['a', 'b']) await limited.publish(id, { due: 0, key: 'k' });
     await limited.deliver('k', 'in-flight', { keyLimits: { inFlight: 1 } });
     expect(await limited.admin.stats(TOPIC)).toMatchObject({ blocked: 1 });

@@ -15,6 +15,7 @@ const DEFAULT_TOPIC = {
   timeout: undefined,
   expireAfter: undefined,
   deadLetter: { maxAge: undefined, maxCount: undefined },
+  said: new Set(),
 };
 
 const backoff = (): string => '1s';
@@ -104,8 +105,9 @@ describe('resolveOptions', () => {
       expireAfter: 3_600_000,
       deadLetter: { maxAge: 604_800_000, maxCount: 1000 },
       finished: { maxAge: 3_600_000, maxCount: 100 },
+      said: new Set(['partitions', 'attempts', 'backoff', 'timeout', 'expireAfter', 'deadLetter', 'finished']),
     });
-    expect(topicSettings('mails')).toEqual({ ...DEFAULT_TOPIC, backoff });
+    expect(topicSettings('mails')).toEqual({ ...DEFAULT_TOPIC, backoff, said: new Set(['backoff']) });
   });
 
   it("takes missing options of a topic from 'defaults'", () => {
@@ -128,12 +130,14 @@ describe('resolveOptions', () => {
       timeout: 1000,
       expireAfter: 60_000,
       deadLetter: { maxAge: 86_400_000, maxCount: 5 },
+      said: new Set(),
     };
     expect(topicSettings('any')).toEqual(defaults);
     expect(topicSettings('orders')).toEqual({
       ...defaults,
       attempts: 2,
       deadLetter: { maxAge: 86_400_000, maxCount: 0 },
+      said: new Set(['attempts', 'deadLetter']),
     });
   });
 

@@ -2,8 +2,9 @@
 --
 -- KEYS  config HASH
 -- ARGV  partitions, max_partitions, protocol (version), max_protocol, order ('' none, or continue or block), limits ('' for none),
+--       handling ('' for the defaults),
 --       is_known (1 this is the second copy of what was stored, which mends what cannot be read | 0 it is only wanted)
--- Reply {now_us, partitions, protocol version, order, limits}: what is stored, as text; '' for no order and no limits
+-- Reply {now_us, partitions, protocol version, order, limits, handling}: what is stored, as text; '' for none
 -- Cost  O(1)
 
 -- @use now (now_us)
@@ -29,6 +30,8 @@ if is_new or is_known == '1' and stored_order ~= 'continue' and stored_order ~= 
 end
 
 if is_new and limits ~= '' then redis.call('HSET', config, 'limits', limits) end
+if is_new and handling ~= '' then redis.call('HSET', config, 'handling', handling) end
 
 local stored_partitions, stored_protocol = fix('partitions', partitions, max_partitions), fix('protocol', protocol, max_protocol)
-return { now_us, stored_partitions, stored_protocol, stored_order, redis.call('HGET', config, 'limits') or '' }
+local terms = redis.call('HMGET', config, 'limits', 'handling')
+return { now_us, stored_partitions, stored_protocol, stored_order, terms[1] or '', terms[2] or '' }

@@ -9,7 +9,7 @@ export interface ScriptTable {
   cancel: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting finished endings tags tagged answered | wake_command channel sequence id seen_at seen_envelope';
   claim: 'scheduled inflight messages deliveries dead errors keyed owner meta blocked queues places running rates rated resting finished endings tags tagged handed | claimant sequence delivered max lease room whole_room finished_limits terms';
   clear: 'set messages deliveries errors keyed meta scheduled inflight dead blocked queues places running resting finished endings tags tagged answered | wake_command channel sequence counter';
-  configure: 'config | partitions max_partitions protocol max_protocol order limits is_known';
+  configure: 'config | partitions max_partitions protocol max_protocol order limits handling is_known';
   'count-due': 'scheduled blocked | ...';
   'due-schedules': 'schedules occurrences | limit ahead skip';
   edit: 'scheduled blocked messages meta answered | sequence id expected envelope';
@@ -38,8 +38,8 @@ export interface ScriptTable {
   'set-aside': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting | wake_command channel id token failure';
   'set-field': 'record | field value';
   'set-keys-aside': 'key aside | expected_type';
-  'set-limits': 'config | limits';
-  settle: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running rates rated resting finished endings tags tagged answered owner | wake_command channel sequence process durations outcomes tokens tells ...';
+  'set-terms': 'config | limits handling';
+  settle: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running rates rated resting finished endings tags tagged answered owner | wake_command channel sequence process durations outcomes tokens claimant ...';
   stats: 'scheduled inflight dead owner meta blocked finished | ';
   'trim-dead': 'dead messages deliveries errors keyed scheduled inflight blocked queues places running resting meta tags tagged | wake_command channel max_age max_count';
   'trim-finished': 'finished endings messages keyed meta | ';

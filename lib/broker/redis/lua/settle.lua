@@ -8,7 +8,7 @@
 --       outcomes (a letter for all, or one a delivery; a ack, r retry, d dead, u dead without spending the attempt,
 --         x the same since it expired, b back at once, p put off, k put off with all others of its key),
 --       tokens (one a delivery, each with a space behind),
---       tells (1: whoever calls follows the signals of the partition, and need not get one of its own call; 0),
+--       claimant (as whom the caller owns the partition, which then learns from the answer what is due; '' if it does not),
 --       ... (1 a delivery: stored id; then 2 a delivery whose outcome is no ack: delay ms, failure JSON; with b, u and x in place of the delay
 --         the time under which it stands in the log of its key if its handler was not called, else 0)
 -- Reply {now_us, digits, due}
@@ -124,15 +124,10 @@ for counter, n in pairs(counts) do
   if n > 0 then add(counter, n) end
 end
 statuses = table.concat(statuses) .. string.rep('4', total - served)
--- The owner learns from the answer what is due: signals may get lost.
-local function is_of_owner()
-  local epoch, stored = string.match(tokens, '^([^ ]+)%.%d+ '), redis.pcall('GET', owner)
-  return tells == '1' and epoch and type(stored) == 'string' and string.match(stored, '^([^ ]+) ') == epoch
-end
-
+-- The owner learns from the answer what is due: signals may get lost. Whoever has delivered the messages may be another one.
 local due = -1
 if earliest and (not head_before or earliest < head_before) then
-  if is_of_owner() then due = earliest else wake(head_before, earliest) end
+  if claimant ~= '' and redis.pcall('GET', owner) == claimant then due = earliest else wake(head_before, earliest) end
 end
 remember(string.format('%s %d', statuses, due))
 return { now_us, statuses, due }

@@ -8,6 +8,7 @@ import {
   type ClaimResult,
   type ExtendStatus,
   type Limits,
+  type Owner,
   SUSPECT_ROOM,
   type Partition,
   type PermitReply,
@@ -69,6 +70,7 @@ export class RedisDeliveries implements DeliveryOperations {
     call: CallId,
     settlements: readonly Settlement[],
     by?: string,
+    owner: Owner = '',
   ): Promise<SettleAnswer[]> {
     assertDelays(settlements);
     const { outcomes, tokens, process, durations, rest } = encodeSettlements(settlements, by);
@@ -80,7 +82,7 @@ export class RedisDeliveries implements DeliveryOperations {
       durations,
       outcomes,
       tokens,
-      tells: this.#watchers.has(channel) ? 1 : 0,
+      claimant: owner,
       rest,
     };
     const { statuses, dueAt } = replies.settled(

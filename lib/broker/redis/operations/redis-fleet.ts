@@ -13,9 +13,9 @@ import {
   type Partition,
   type SessionRecord,
   type TopicConfig,
-  type TopicLimits,
   type TopicList,
   type TopicOrder,
+  type TopicTerms,
   released,
 } from '../../broker.interface.js';
 import {
@@ -30,6 +30,7 @@ import {
   encodeTopicConfig,
   topicConfigOf,
 } from '../records/fleet-records.js';
+import { encodeHandling } from '../records/handling-record.js';
 import { FIELDS_PER_CALL, fieldsOf, pagesOf, scanFields } from './hash-fields.js';
 import { isFull } from '../connection/redis-errors.js';
 import type { RedisKeys } from '../redis-keys.js';
@@ -37,7 +38,7 @@ import type { OperationOptions } from './operation-options.interface.js';
 import type { Calls } from '../scripts/calls.interface.js';
 
 /** What the config of a topic has, in the order in which `topicConfigOf` takes it. */
-const CONFIG_FIELDS = ['partitions', 'protocol', 'order', 'limits'] as const;
+const CONFIG_FIELDS = ['partitions', 'protocol', 'order', 'limits', 'handling'] as const;
 
 /** Among the sessions, which have colons in their names: the heartbeat reads it with them. */
 const MARK = 'mark';
@@ -59,7 +60,7 @@ export class RedisFleet implements FleetOperations {
     return [...fields.keys()].filter(isName).toSorted();
   }
 
-  async configure(topic: string, partitions: number, order?: TopicOrder, limits?: TopicLimits): Promise<TopicConfig> {
+  async configure(topic: string, partitions: number, order?: TopicOrder, terms: TopicTerms = {}): Promise<TopicConfig> {
     let copyText: string | null;
     try {
       copyText = await this.#secondCopy(topic);
@@ -71,13 +72,15 @@ export class RedisFleet implements FleetOperations {
     }
     const copy = decodeTopicConfig(copyText);
     const isKnown = copy?.protocol === PROTOCOL_VERSION;
+    const { limits, handling } = isKnown ? copy : terms;
     const reply = await this.#calls.run('configure', this.#keys.topic(topic), {
       partitions: isKnown ? copy.partitions : partitions,
       max_partitions: MAX_PARTITIONS,
       protocol: PROTOCOL_VERSION,
       max_protocol: MAX_PROTOCOL,
       order: (isKnown ? copy.order : order) ?? '',
-      limits: encodeLimits(isKnown ? copy.limits : limits),
+      limits: encodeLimits(limits),
+      handling: encodeHandling(handling),
       is_known: isKnown ? 1 : 0,
     });
     const config = topicConfigOf(reply) ?? this.#refuseConfig(topic, reply);
@@ -86,8 +89,9 @@ export class RedisFleet implements FleetOperations {
     return config;
   }
 
-  async setLimits(topic: string, limits: TopicLimits | undefined): Promise<void> {
-    await this.#calls.run('set-limits', this.#keys.topic(topic), { limits: encodeLimits(limits) });
+  async setTerms(topic: string, { limits, handling }: TopicTerms): Promise<void> {
+    const given = { limits: encodeLimits(limits), handling: encodeHandling(handling) };
+    await this.#calls.run('set-terms', this.#keys.topic(topic), given);
     const config = await this.#storedConfig(topic);
     if (config) await this.#setField(this.#keys.fleet.topics, topic, encodeTopicConfig(config));
   }

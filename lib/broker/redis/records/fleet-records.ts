@@ -1,5 +1,6 @@
 import { MAX_PARTITIONS } from '../../../checks/limits.js';
 import { isName } from '../../../messages/topic.js';
+import { decodeHandling, encodeHandling } from './handling-record.js';
 import type {
   Heartbeat,
   Partition,
@@ -51,26 +52,29 @@ export function decodeTopics(text: string | null): readonly string[] | undefined
   return Array.isArray(topics) && topics.every(isName) ? topics : undefined;
 }
 
-/** In the second copy, of a topic that has no order, before its limits. */
-const NO_ORDER = '-';
+/** In the second copy, in place of what a topic has not, before what it has. */
+const NONE = '-';
 
 /** The second copy of a topic's config. */
-export function encodeTopicConfig({ partitions, protocol, order, limits }: TopicConfig): string {
-  const text = encodeLimits(limits);
-  return [partitions, protocol, order ?? (text && NO_ORDER), text].filter((part) => part).join(' ');
+export function encodeTopicConfig({ partitions, protocol, order, limits, handling }: TopicConfig): string {
+  const words = [partitions, protocol, order, encodeLimits(limits), encodeHandling(handling)];
+  return words
+    .slice(0, words.findLastIndex((word) => word) + 1)
+    .map((word) => word || NONE)
+    .join(' ');
 }
 
 export function decodeTopicConfig(text: string | null): TopicConfig | undefined {
-  const [partitions, protocol, order = '', limits = ''] = text?.split(' ') ?? [];
-  return topicConfigOf([partitions, protocol, order === NO_ORDER ? '' : order, limits]);
+  return topicConfigOf((text?.split(' ') ?? []).map((word) => (word === NONE ? '' : word)));
 }
 
 /** A topic's config from the texts of its fields. */
-export function topicConfigOf([partitions, protocol, order = '', limits]: readonly unknown[]): TopicConfig | undefined {
+export function topicConfigOf(fields: readonly unknown[]): TopicConfig | undefined {
+  const [partitions, protocol, order = '', ...terms] = fields;
   if (!isNumber(partitions, MAX_PARTITIONS) || !isNumber(protocol, MAX_PROTOCOL)) return undefined;
-  const known = decodeLimits(limits);
+  const [limits, handling] = [decodeLimits(terms[0]), decodeHandling(terms[1])];
   const numbers = { partitions: Number(partitions), protocol: Number(protocol) };
-  const config = known ? { ...numbers, limits: known } : numbers;
+  const config = { ...numbers, ...(limits && { limits }), ...(handling && { handling }) };
   if (order === 'continue' || order === 'block') return { ...config, order };
   return order === '' || order === null ? config : undefined;
 }

@@ -45,7 +45,7 @@ const RUN_BY: Readonly<Record<Exclude<ScriptName, 'probe'>, readonly Role[]>> = 
   resume: ['operator'],
   'set-aside': ['consumer'],
   'set-field': ALL,
-  'set-limits': ['consumer'],
+  'set-terms': ['consumer'],
   'set-keys-aside': ALL,
   settle: ['consumer'],
   stats: ALL,

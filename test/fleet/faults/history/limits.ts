@@ -36,8 +36,8 @@ export function tooFast(runs: readonly LimitedRun[], { rateLimit }: TestedLimits
 }
 
 /** Finds where more messages were in flight at once than may. */
-export function tooManyAtOnce(runs: readonly LimitedRun[], { maxInFlight = {} }: TestedLimits): string[] {
-  const { topic = Infinity, key = Infinity } = maxInFlight;
+export function tooManyAtOnce(runs: readonly LimitedRun[], { maxInFlight }: TestedLimits): string[] {
+  const { topic = Infinity, key = Infinity } = maxInFlight || {};
   const byKey = [...groupBy(runs, (run) => run.key)].flatMap(([name, group]) => crowds(group, key, name));
   return [...crowds(runs, topic, 'the topic'), ...byKey];
 }
