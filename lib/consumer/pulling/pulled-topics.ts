@@ -10,6 +10,7 @@ import type { PartitionSharing } from '../ownership/partition-sharing.js';
 import type { TopicConsumer } from '../ownership/topic-consumer.js';
 import { PulledTopic } from './pulled-topic.js';
 import type { Received } from './handing-out.js';
+import type { KnownReceivers } from './known-receivers.js';
 
 /** For how long this process takes part in a topic after the last receive() has ended, in milliseconds: the next may follow soon. */
 const LINGER = 5000;
@@ -24,6 +25,7 @@ export interface PulledTopicsOptions {
   readonly lease: number;
   /** How long Redis may take for a call, in milliseconds. */
   readonly timeout: number;
+  readonly known: KnownReceivers;
   /** Makes a consumer of a topic. Rejects with a BrokerUnavailableError. */
   readonly consume: (pulled: PulledTopic) => Promise<void>;
 }
@@ -37,6 +39,8 @@ export interface ReceiveRequest {
   readonly lease: number;
   /** Ends the wait. */
   readonly signal: AbortSignal;
+  /** Names whoever receives. */
+  readonly consumer: string;
 }
 
 /**
@@ -71,6 +75,7 @@ export class PulledTopics {
     const pulled = this.#topic(topic);
     pulled.checkBy(schemaOf(ref));
     const told = this.#enter(pulled);
+    const end = this.#options.known.begin(topic, request.consumer);
     try {
       await this.#reach(pulled);
       this.#assertMayBeOnce(topic, request.lease);
@@ -85,6 +90,7 @@ export class PulledTopics {
       if (deliveries.length === 0 && !this.#isStopped) this.#assertServed(consumer);
       return { consumer, deliveries, settings: pulled.settings };
     } finally {
+      end();
       this.#leave(pulled);
     }
   }
