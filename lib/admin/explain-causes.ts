@@ -5,7 +5,9 @@ import {
   epochOf,
   sessionOfOwner,
 } from '../broker/broker.interface.js';
+import { enumerate } from '../checks/describe.js';
 import type { FinishedOutcome } from '../errors/publishing.errors.js';
+import type { SeenReceiver } from '../fleet/receivers.js';
 import { counted, firstLine, quoted } from '../log.js';
 import { fromStoredId } from '../messages/stored-id.js';
 import { toDate } from '../time/date.js';
@@ -57,8 +59,10 @@ export interface SoughtPlace {
 export interface Evidence extends SoughtPlace {
   readonly partition: number;
   readonly message: MessageLook;
-  /** The processes that live and handle the topic. */
+  /** The processes that live and handle the topic, or take part in it since somebody receives there. */
   readonly handlers: readonly string[];
+  /** Those who receive the topic, or did so lately. */
+  readonly receivers: readonly SeenReceiver[];
   /** The process that is stored as the owner of the partition. */
   readonly owner: string | undefined;
   readonly isOwnerAlive: boolean;
@@ -84,9 +88,9 @@ interface Rule {
 const RULES: Readonly<Record<FoundCause, Rule>> = {
   dead: {
     holds: ({ message }) => message.state === 'dead',
-    advise: ({ topic, id, message: { at, failure } }) =>
-      `It is a dead letter since ${shown(at)}${failure ? ` (${failure.reason}, ${failure.name})` : ''}. get() has the ` +
-      `failures. Mend their cause, then requeue('${topic}', ${quoted(id)}).`,
+    advise: ({ message: { at, failure } }) =>
+      `It is a dead letter since ${shown(at)}${failure ? ` (${failure.reason}, ${failure.name})` : ''}. Its story has the ` +
+      `failures. Mend their cause, then requeue it.`,
   },
   running: {
     holds: ({ message }) => isRunning(message),
@@ -96,26 +100,25 @@ const RULES: Readonly<Record<FoundCause, Rule>> = {
     holds: ({ message }) => waitsForTime(message) && message.attempts > 0,
     advise: ({ message: { at, attempts, failure } }) =>
       `Attempt ${attempts} has failed${failure ? ` (${failure.name}: ${firstLine(failure.message)})` : ''}, and the next one is due ` +
-      `at ${shown(at)}. runNow() makes it due at once.`,
+      `at ${shown(at)}. Run it now if that is too late.`,
   },
   'not-due': {
     holds: ({ message }) => waitsForTime(message),
     advise: ({ message: { at, deliveries } }) =>
-      `${deliveries === 0 ? 'It is due' : 'It was delivered before, and is due again'} at ${shown(at)}. runNow() makes it due at ` +
-      `once, reschedule() moves it.`,
+      `${deliveries === 0 ? 'It is due' : 'It was delivered before, and is due again'} at ${shown(at)}. If that is not ` +
+      `right, run it now, or reschedule it.`,
   },
   paused: {
     holds: ({ message }) => waits(message) && message.paused,
-    advise: ({ topic }) => `The topic is paused: nothing of it is handed out before resume('${topic}').`,
+    advise: () => 'The topic is paused: nothing of it is handed out before it is resumed.',
   },
   'no-consumer': {
-    holds: ({ message, handlers }) => waits(message) && handlers.length === 0,
-    advise: ({ topic }) =>
-      `No process handles the topic. Start one that has @DelayedHandler('${topic}') in a provider of an imported module, on the ` +
-      `same Redis with the same prefix; if it runs, see whether its intake was stopped.`,
+    holds: ({ message, handlers, receivers }) =>
+      waits(message) && handlers.length === 0 && !receivers.some(({ state }) => state !== 'gone'),
+    advise: ({ topic, receivers }) => adviseOnNobody(topic, receivers),
   },
   'no-owner': {
-    holds: ({ message, owner }) => waits(message) && owner === undefined,
+    holds: (evidence) => waits(evidence.message) && evidence.owner === undefined && !isForReceivers(evidence),
     advise: ({ partition, handlers }) =>
       `No process owns partition ${partition}. ` +
       (handlers.length === 0
@@ -123,7 +126,8 @@ const RULES: Readonly<Record<FoundCause, Rule>> = {
         : 'One of those that handle the topic takes it within seconds; if not, see their logs.'),
   },
   'owner-silent': {
-    holds: ({ message, owner, isOwnerAlive }) => waits(message) && owner !== undefined && !isOwnerAlive,
+    holds: (evidence) =>
+      waits(evidence.message) && evidence.owner !== undefined && !evidence.isOwnerAlive && !isForReceivers(evidence),
     advise: ({ partition, owner, handlers }) =>
       `${owner}, which owns partition ${partition}, sends no heartbeats: it has ended, hangs, or cannot reach Redis. ` +
       (handlers.length === 0
@@ -132,9 +136,8 @@ const RULES: Readonly<Record<FoundCause, Rule>> = {
   },
   'blocked-by-key': {
     holds: ({ message }) => message.blockedBy !== undefined,
-    advise: ({ topic, message: { blockedBy = '' } }) =>
-      `Message ${quoted(fromStoredId(blockedBy).id)} of the same key comes first: the topic is ordered. See ` +
-      `explain('${topic}', ${quoted(fromStoredId(blockedBy).id)}).`,
+    advise: ({ message: { blockedBy = '' } }) =>
+      `Message ${quoted(fromStoredId(blockedBy).id)} of the same key comes first: the topic is ordered. See what keeps that one.`,
   },
   'rate-limited': {
     holds: ({ message, ownerWaitsFor }) =>
@@ -142,9 +145,9 @@ const RULES: Readonly<Record<FoundCause, Rule>> = {
       (message.heldUntil !== undefined ||
         message.keyLimit === 'rate' ||
         (!waitsForTime(message) && ownerWaitsFor === 'rate')),
-    advise: ({ topic, message: { heldUntil, keyLimit } }) => {
+    advise: ({ message: { heldUntil, keyLimit } }) => {
       if (heldUntil !== undefined) {
-        return `The topic is held, by hold() or since a handler has met a rate limit: nothing of it begins before ${shown(heldUntil)}, or resume('${topic}').`;
+        return `The topic is held, by an operator or since a rate limit was met: nothing of it begins before ${shown(heldUntil)}, or before it is resumed.`;
       }
       const whose = keyLimit === 'rate' ? 'its key' : 'the topic';
       return `As many deliveries of ${whose} have begun as 'rateLimit' allows: it begins as soon as more may. If that is too late, raise the limit.`;
@@ -155,7 +158,7 @@ const RULES: Readonly<Record<FoundCause, Rule>> = {
       waits(message) && !waitsForTime(message) && (message.keyLimit === 'inFlight' || ownerWaitsFor === 'inFlight'),
     advise: ({ message: { keyLimit } }) => {
       const whose = keyLimit === 'inFlight' ? 'its key' : 'the topic';
-      return `As many messages of ${whose} are in flight as 'maxInFlight' allows: it begins when one of them is done. If none ends, see which handlers run.`;
+      return `As many messages of ${whose} are in flight as 'maxInFlight' allows: it begins when one of them is done. If none ends, see what is in flight.`;
     },
   },
   starved: {
@@ -188,7 +191,7 @@ export function adviseOnFinished(at: number, outcome: FinishedOutcome | undefine
     cancelled: 'was cancelled',
     delivered: 'was handed over, at most once',
   };
-  return `It ${outcome === undefined ? 'ended' : ended[outcome]} at ${shown(at)}. get() has its story.`;
+  return `It ${outcome === undefined ? 'ended' : ended[outcome]} at ${shown(at)}. It is kept with its story.`;
 }
 
 export function adviseOnUnknown({ topic, isKnownTopic, meantTopic }: SoughtPlace): string {
@@ -198,7 +201,7 @@ export function adviseOnUnknown({ topic, isKnownTopic, meantTopic }: SoughtPlace
       `those of the publish.`
     );
   }
-  const meant = meantTopic === undefined ? 'See topics().' : `Did you mean '${meantTopic}'?`;
+  const meant = meantTopic === undefined ? 'See which topics there are.' : `Did you mean '${meantTopic}'?`;
   return `Nobody has ever published to topic '${topic}' under this prefix, or handled it. ${meant}`;
 }
 
@@ -233,8 +236,27 @@ function waitsForTime({ state, at, now }: MessageLook): boolean {
   return state === 'scheduled' && at > now;
 }
 
+/** Whether the topic is received and not handled, and nobody waits for messages of it now: then no process need own its partitions. */
+function isForReceivers({ receivers, handlers }: Evidence): boolean {
+  const at = new Set(receivers.flatMap(({ sessions }) => sessions));
+  const isReceived = receivers.some(({ state }) => state !== 'gone') && handlers.every((session) => at.has(session));
+  return isReceived && receivers.every(({ waiting }) => waiting === 0);
+}
+
+function adviseOnNobody(topic: string, receivers: readonly SeenReceiver[]): string {
+  const last = receivers.toSorted((a, b) => b.seenAt - a.seenAt)[0];
+  if (last) {
+    return `Nobody receives the topic any more: ${quoted(last.consumer)} did so last, at ${shown(last.seenAt)}. Start the one who is to receive it.`;
+  }
+  return (
+    `No process handles the topic, and nobody receives it. Start a process that has @DelayedHandler('${topic}') in a provider of an imported ` +
+    `module, or an option 'push' or 'forward' for it, or somebody who receives it, on the same Redis with the same prefix; if it runs, see ` +
+    `whether its intake was stopped.`
+  );
+}
+
 function adviseRunning(evidence: Evidence): string {
-  const { message, isOwnerAlive } = evidence;
+  const { message, isOwnerAlive, receivers } = evidence;
   const runner = runnerOf(evidence);
   const end = shown(message.at);
   const afterwards = {
@@ -242,6 +264,15 @@ function adviseRunning(evidence: Evidence): string {
     replaced: ' It was replaced meanwhile: the new one waits until its handler has ended.',
     none: '',
   }[message.mark ?? 'none'];
+  const holders = receivers
+    .filter(({ holding, sessions }) => holding > 0 && (runner === undefined || sessions.includes(runner)))
+    .map(({ consumer }) => quoted(consumer));
+  if (holders.length > 0) {
+    return (
+      `${holders.length === 1 ? '' : 'One of '}${enumerate(holders)} has received it. It comes again at ${end}, when its lease ends, unless ` +
+      `it is settled or its lease is extended before.${afterwards}`
+    );
+  }
   if (runner === undefined || !isOwnerAlive) {
     return (
       `A process handles it that does not own its partition any more, or has ended. If it has, the message comes again when its ` +
@@ -249,18 +280,34 @@ function adviseRunning(evidence: Evidence): string {
     );
   }
   return (
-    `${runner} handles it, and renews its lease until the handler has ended. If the handler hangs, cancel() aborts its signal, ` +
+    `${runner} handles it, and renews its lease until the handler has ended. If the handler hangs, a cancel aborts its signal, ` +
     `and a 'timeout' limits every run.${afterwards}`
   );
 }
 
-function adviseBehind({ partition, owner, ownerState, message }: Evidence): string {
+function adviseBehind(evidence: Evidence): string {
+  const { partition, owner, ownerState, message, receivers } = evidence;
   const { before = 0 } = message;
   const place =
     before === 0
       ? `It is the next one of partition ${partition}.`
       : `${counted(before, 'message')} of partition ${partition} ${before === 1 ? 'comes' : 'come'} before it.`;
-  return place + afterCrashes(message) + loadOf(owner, ownerState);
+  const isReceived = receivers.some(
+    ({ sessions, state }) => state !== 'gone' && (owner === undefined || sessions.includes(owner)),
+  );
+  return place + afterCrashes(message) + (isReceived ? loadOfReceivers(receivers) : loadOf(owner, ownerState));
+}
+
+function loadOfReceivers(receivers: readonly SeenReceiver[]): string {
+  const waiting = receivers.filter((one) => one.waiting > 0).map(({ consumer }) => quoted(consumer));
+  if (waiting.length > 0)
+    return ` ${enumerate(waiting)} ${waiting.length === 1 ? 'waits' : 'wait'} to receive: it is given out at once.`;
+  const busy = receivers.filter(({ holding }) => holding > 0);
+  const at = busy.map(({ consumer, holding }) => `${quoted(consumer)} has ${counted(holding, 'message')}`);
+  return (
+    ` Nobody waits to receive now${at.length > 0 ? `: ${enumerate(at)}` : ''}. It is given to the next one who receives; if that takes too long, ` +
+    `start more who do.`
+  );
 }
 
 function loadOf(owner: string | undefined, state: Evidence['ownerState']): string {

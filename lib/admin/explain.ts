@@ -1,6 +1,6 @@
 import type { Broker, MessageLook, Partition, StoredMessage } from '../broker/broker.interface.js';
 import { nearest } from '../checks/nearest.js';
-import { liveProcesses } from '../fleet/live-sessions.js';
+import { liveProcesses, receiversOf } from '../fleet/live-sessions.js';
 import type { MessageRef } from '../messages/message-ref.js';
 import type { FinishedOutcome } from '../errors/publishing.errors.js';
 import { publishedAtOf } from '../messages/envelope.js';
@@ -10,6 +10,7 @@ import { fromStoredId } from '../messages/stored-id.js';
 import { toDate } from '../time/date.js';
 import { findMessage } from '../producer/find-message.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
+import { type FleetReceiver, tellOwn, toReceiver } from './fleet.js';
 import {
   type Evidence,
   type ExplainCause,
@@ -85,8 +86,10 @@ export interface ExplainFacts {
   readonly heldUntil: Date | undefined;
   /** Which limit of its key it waits for, or its owner for the topic: how many begin (`rate`), or how many are in flight. */
   readonly limit: 'rate' | 'inFlight' | undefined;
-  /** The processes that live and handle the topic. */
+  /** The processes that live and handle the topic, or take part in it since somebody receives there. */
   readonly handlers: readonly string[];
+  /** Those who receive the topic, or did so in the last 15 minutes. */
+  readonly receivers: readonly FleetReceiver[];
   /** The process that is stored as the owner of its partition. */
   readonly owner: string | undefined;
   /** Whether that one lives, by its heartbeats. */
@@ -109,21 +112,23 @@ export async function explain(dependencies: AdminDependencies, topic: string, re
   const { id, key } = typeof ref === 'object' ? ref : { id: ref, key: undefined };
   const config = await served(dependencies, () => broker.configOf(topic));
   const found = config && (await served(dependencies, () => find(broker, topic, config.partitions, ref)));
+  await tellOwn(dependencies);
   const processes = await served(dependencies, () => liveProcesses(broker));
+  const receivers = receiversOf(processes, broker.now()).filter((one) => one.topic === topic);
   const handlers = processes.filter(({ topics }) => topics.includes(topic)).map(({ session }) => session.session);
   const isKnownTopic = config !== undefined;
   const topics = isKnownTopic ? [] : await served(dependencies, () => broker.topics());
   const place: SoughtPlace = { topic, id, isKnownTopic, meantTopic: nearest(topic, topics) };
   const ended =
     (found ?? !config) ? undefined : await served(dependencies, () => findEnded(broker, topic, config.partitions, ref));
-  if (ended) return explainEnded(dependencies, { topic, handlers, ...ended });
+  if (ended) return explainEnded(dependencies, { topic, handlers, receivers, ...ended });
   if (!found) {
-    const facts = { ...NOTHING_FOUND, topic, id, key, handlers };
+    const facts = { ...NOTHING_FOUND, topic, id, key, handlers, receivers: receivers.map(toReceiver) };
     return { cause: 'unknown-id', also: [], facts, advice: adviseOnUnknown(place) };
   }
   const { message, partition, storedId } = found;
   const owner = ownerOfMessage(message);
-  const [reported] = owner === undefined ? [] : await served(dependencies, () => broker.reportedProcesses([owner]));
+  const ownerProcess = processes.find(({ session }) => session.session === owner);
   const waiting =
     config.limits && owner !== undefined
       ? await served(dependencies, () => broker.waitingForPermits(topic))
@@ -133,9 +138,10 @@ export async function explain(dependencies: AdminDependencies, topic: string, re
     partition: partition.index,
     message,
     handlers,
+    receivers,
     owner,
-    isOwnerAlive: processes.some(({ session }) => session.session === owner),
-    ownerState: reported?.state,
+    isOwnerAlive: ownerProcess !== undefined,
+    ownerState: ownerProcess?.told.state,
     ownerWaitsFor: owner === undefined ? undefined : waiting?.get(owner),
     expiresAt: await served(dependencies, () => expiryOf(broker, found)),
   };
@@ -196,7 +202,7 @@ async function findEnded(
 
 function explainEnded(
   { broker }: AdminDependencies,
-  { topic, partition, message, handlers }: EndedMessage & { topic: string; handlers: readonly string[] },
+  { topic, partition, message, handlers, receivers }: EndedMessage & Pick<Evidence, 'topic' | 'handlers' | 'receivers'>,
 ): Explanation {
   const { storedId, at, envelope, deliveries, attempts, failure, ending } = message;
   const publishedAt = publishedAtOf(envelope);
@@ -215,6 +221,7 @@ function explainEnded(
     failure,
     runner: ending?.process,
     handlers,
+    receivers: receivers.map(toReceiver),
   };
   return { cause: 'finished', also: [], facts, advice: adviseOnFinished(at, ending?.outcome) };
 }
@@ -249,7 +256,7 @@ const NOTHING_FOUND = {
 } as const satisfies Partial<ExplainFacts>;
 
 function toFacts(evidence: Evidence, storedId: string): ExplainFacts {
-  const { topic, partition, message, handlers, owner, isOwnerAlive, ownerState, expiresAt } = evidence;
+  const { topic, partition, message, handlers, receivers, owner, isOwnerAlive, ownerState, expiresAt } = evidence;
   const { state, at, now, publishedAt, deliveries, attempts, crashes, failure, mark, before, blockedBy, paused } =
     message;
   const atIf = (wanted: MessageLook['state']): Date | undefined => (state === wanted ? toDate(at) : undefined);
@@ -278,6 +285,7 @@ function toFacts(evidence: Evidence, storedId: string): ExplainFacts {
     heldUntil: message.heldUntil === undefined ? undefined : toDate(message.heldUntil),
     limit: message.keyLimit ?? evidence.ownerWaitsFor,
     handlers,
+    receivers: receivers.map(toReceiver),
     owner,
     ownerAlive: owner === undefined ? undefined : isOwnerAlive,
     ownerConcurrency: ownerState?.concurrency,

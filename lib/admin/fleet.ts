@@ -1,13 +1,8 @@
-import {
-  MINUTE,
-  MINUTES_KEPT,
-  type ReportedProcess,
-  type ReportedWork,
-  type TopicWork,
-} from '../broker/broker.interface.js';
+import { MINUTE, MINUTES_KEPT, type ReportedWork, type TopicWork } from '../broker/broker.interface.js';
 import { type Rules, applyRules, integer, orElse } from '../checks/rules.js';
 import { Lateness } from '../fleet/lateness.js';
-import { type LiveProcess, liveProcesses } from '../fleet/live-sessions.js';
+import { type LiveProcess, liveProcesses, receiversOf } from '../fleet/live-sessions.js';
+import type { ReceiverState, SeenReceiver } from '../fleet/receivers.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import { toDate } from '../time/date.js';
 import { within } from '../time/deadline.js';
@@ -19,7 +14,7 @@ import { type AdminDependencies, served } from './admin-dependencies.js';
  * @publicApi
  */
 export interface FleetOptions {
-  /** Only reports the work for this topic. All processes are listed anyway. @defaultValue all topics */
+  /** Only reports the work for this topic, and those who receive it. All processes are listed anyway. @defaultValue all topics */
   readonly topic?: TopicRef;
   /** How many minutes of work to report, including the current one; 0 to 15. @defaultValue 5 */
   readonly minutes?: number;
@@ -33,8 +28,10 @@ export interface FleetOptions {
 export interface Fleet {
   /** When this was read, on the Redis server's clock. */
   readonly at: Date;
-  /** The live processes that handle messages, sorted by name. */
+  /** The live processes that handle messages, or from which they are received, sorted by name. */
   readonly processes: readonly FleetProcess[];
+  /** Those who receive messages from them, or did so in the last 15 minutes, sorted by topic and name. */
+  readonly receivers: readonly FleetReceiver[];
   /** What all processes did, including those that have gone, by topic. Only topics with any work are listed. */
   readonly topics: readonly FleetTopic[];
 }
@@ -71,7 +68,27 @@ export interface FleetProcess {
 }
 
 /**
- * A topic that a process handles.
+ * Somebody who receives messages of a topic, by `DelayQueueReceiver` or over the gateway. It is as old as the fields of processes are.
+ *
+ * @publicApi
+ */
+export interface FleetReceiver {
+  readonly topic: string;
+  /** The name that it gives, see `ReceiveOptions.consumer`. */
+  readonly consumer: string;
+  readonly state: ReceiverState;
+  /** Its calls that wait for messages. */
+  readonly waiting: number;
+  /** Messages that it has: received, not settled as far as is known, and their leases last. */
+  readonly holding: number;
+  /** When it asked for messages last; now, if it waits for some. */
+  readonly seenAt: Date;
+  /** The processes from which it receives, sorted. */
+  readonly processes: readonly string[];
+}
+
+/**
+ * A topic that a process handles, or takes part in since somebody receives there.
  *
  * @publicApi
  */
@@ -138,13 +155,15 @@ export async function lookAtFleet(dependencies: AdminDependencies, options: Flee
   const { broker } = dependencies;
   await tellOwn(dependencies);
   const processes = await served(dependencies, () => liveProcesses(broker));
-  const sessions = processes.map(({ session }) => session.session);
-  const reported = await served(dependencies, () => broker.reportedProcesses(sessions));
   const work = await readWork(dependencies, minutes, topic);
+  const now = broker.now();
   return {
-    at: toDate(broker.now()),
-    processes: processes.map((process, i) => ({
-      ...toProcess(process, reported[i] as ReportedProcess),
+    at: toDate(now),
+    receivers: receiversOf(processes, now)
+      .filter((one) => topic === undefined || one.topic === topic)
+      .map(toReceiver),
+    processes: processes.map((process) => ({
+      ...toProcess(process),
       minutes: work.map((minute) => toMinute(minute, minute.bySession.get(process.session.session))),
     })),
     topics: [...new Set(work.flatMap(({ byTopic }) => [...byTopic.keys()]))]
@@ -200,10 +219,7 @@ function groupedBy(work: readonly ReportedWork[], key: (one: ReportedWork) => st
   return groups;
 }
 
-function toProcess(
-  { session, topics }: LiveProcess,
-  { state, holdings }: ReportedProcess,
-): Omit<FleetProcess, 'minutes'> {
+function toProcess({ session, topics, told: { state, holdings } }: LiveProcess): Omit<FleetProcess, 'minutes'> {
   return {
     process: session.session,
     since: state && toDate(state.since),
@@ -216,6 +232,10 @@ function toProcess(
     fleetEvents: state && state.fleetEvents === true,
     topics: topics.toSorted().map((topic) => ({ topic, partitions: holdings?.[topic] ?? [] })),
   };
+}
+
+export function toReceiver({ sessions, seenAt, ...receiver }: SeenReceiver): FleetReceiver {
+  return { ...receiver, seenAt: toDate(seenAt), processes: sessions };
 }
 
 /** Sums up what was done within a time. */

@@ -51,7 +51,17 @@ export {
 // The fleet and its Redis
 export type { DoctorReport } from './doctor.js';
 export { DOCTOR_CHECKS, type DoctorCheck, type DoctorFinding } from '../broker/inspection.interface.js';
-export type { Fleet, FleetOptions, FleetProcess, FleetTopic, ProcessTopic, WorkLateness, WorkMinute } from './fleet.js';
+export type {
+  Fleet,
+  FleetOptions,
+  FleetProcess,
+  FleetReceiver,
+  FleetTopic,
+  ProcessTopic,
+  WorkLateness,
+  WorkMinute,
+} from './fleet.js';
+export type { ReceiverState } from '../fleet/receivers.js';
 export type { FleetError, FleetEvent, FleetEvents, FleetGap, FleetOrigin } from '../events/fleet-event.js';
 
 // This process

@@ -27,6 +27,8 @@ export interface TopicCounts {
   readonly dead: number;
   /** Messages that have ended and are kept. */
   readonly finished: number;
+  /** Messages whose last attempt failed and that are tried again: they wait, or are in flight. */
+  readonly retrying: number;
   /** The earliest due time; `undefined` if nothing waits that could be delivered then. */
   readonly nextDueAt: Date | undefined;
   /** The earliest due time among those that are due; `undefined` if none is. Its age tells how late handling is. */
@@ -159,6 +161,7 @@ function toStats(
     inFlight: sum(({ inFlight }) => inFlight),
     dead: sum(({ dead }) => dead),
     finished: sum(({ finished }) => finished),
+    retrying: sum(({ retrying }) => retrying),
     nextDueAt: earliest(partitions.map(({ nextDueAt }) => nextDueAt)),
     oldestDueAt: earliest(partitions.map(({ oldestDueAt }) => oldestDueAt)),
     paused: partitions.some(({ paused }) => paused),
@@ -180,7 +183,7 @@ function toStats(
 }
 
 function toStatus(partition: number, stats: PartitionStats, live: ReadonlySet<string>): PartitionStatus {
-  const { scheduled, due, blocked, inFlight, dead, finished, owner, paused } = stats;
+  const { scheduled, due, blocked, inFlight, dead, finished, retrying, owner, paused } = stats;
   const nextDueAt = stats.nextDueAt === undefined ? undefined : new Date(stats.nextDueAt);
   return {
     partition,
@@ -190,6 +193,7 @@ function toStatus(partition: number, stats: PartitionStats, live: ReadonlySet<st
     inFlight,
     dead,
     finished,
+    retrying,
     nextDueAt,
     oldestDueAt: due > 0 ? nextDueAt : undefined,
     paused,

@@ -27,6 +27,7 @@ export const DOCTOR_CHECKS = [
   'connections',
   'slow-scripts',
   'set-aside',
+  'prefix',
   'topics',
 ] as const;
 

@@ -18,7 +18,24 @@ export interface ProcessState {
   readonly starved?: readonly string[];
   /** Present if it publishes its events for the fleet. */
   readonly fleetEvents?: true;
+  /** Those who receive messages from it, or did so lately; at most {@link MAX_REPORTED_RECEIVERS}. */
+  readonly receivers?: readonly ReportedReceiver[];
 }
+
+/** Somebody who receives messages of a topic from a process. */
+export interface ReportedReceiver {
+  readonly topic: string;
+  readonly consumer: string;
+  /** Its calls that wait for messages. */
+  readonly waiting: number;
+  /** Messages that it has, as far as the process knows: given, not settled, and their leases last. */
+  readonly holding: number;
+  /** When its latest call ended, epoch milliseconds on the broker's clock; left out while one waits. */
+  readonly seenAt?: number;
+}
+
+/** Most receivers that a process tells of; those that wait or have messages come first. */
+export const MAX_REPORTED_RECEIVERS = 100;
 
 /** The partitions that a process owns, by topic; of each that it handles. */
 export type Holdings = Readonly<Record<string, readonly number[]>>;

@@ -175,6 +175,8 @@ export interface PartitionStats {
   readonly dead: number;
   /** Those that are kept though they have ended. */
   readonly finished: number;
+  /** Those whose last attempt failed, and that are tried again: they wait, or are in flight. */
+  readonly retrying: number;
   readonly nextDueAt: number | undefined;
   /** The session that is stored as its owner, whether or not it has ended; `undefined` if the partition was released. */
   readonly owner: string | undefined;

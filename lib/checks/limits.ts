@@ -27,3 +27,6 @@ export const MAX_ATTEMPTS = 1000;
 
 /** Shortest lease, in milliseconds: if it were below a second, a garbage collection could cost one. */
 export const MIN_LEASE = 1000;
+
+/** Longest name of somebody who receives, in characters. */
+export const MAX_CONSUMER_LENGTH = 128;

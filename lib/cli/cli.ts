@@ -21,6 +21,9 @@ const ELSEWHERE =
   "What redis: 'embedded:' keeps is in the memory of the process that uses it, and this is another one. Open the dashboard of that " +
   'process, or give both a Redis.';
 
+/** What is told if Redis has ended meanwhile. */
+const UNKNOWN_PREFIX = { message: 'Nothing is stored under this prefix.', advice: '' };
+
 /** The queues of a prefix, as far as a command works with them. */
 export type Queues = Pick<
   DelayQueueConnection,
@@ -81,10 +84,16 @@ export class Cli {
 
   /** How to reach Redis. */
   get connectionOptions(): DelayQueueAdminOptions {
+    const options = this.ownConnectionOptions;
+    if (isEmbedded(options.redis) && !hasProcessServer()) throw usageError(ELSEWHERE);
+    return options;
+  }
+
+  /** The same for what may keep messages itself. */
+  get ownConnectionOptions(): DelayQueueAdminOptions {
     const { redis, redisTimeout: timeout } = this.#options();
     const given = redis ?? this.#env('DELAY_QUEUE_REDIS') ?? this.#env('REDIS_URL');
     const settings = given === undefined ? undefined : readRedis(given);
-    if (isEmbedded(settings) && !hasProcessServer()) throw usageError(ELSEWHERE);
     return {
       ...(settings !== undefined && { redis: settings }),
       prefix: this.prefix,
@@ -191,6 +200,18 @@ export class Cli {
     throw notFound(
       `Topic '${shown(topic)}' was never used under the prefix '${this.prefix}'.${didYouMean(topic, topics)}`,
     );
+  }
+
+  /**
+   * To be called when there is nothing to show: if nothing at all is stored under the prefix, it says so, and what was probably meant, and the
+   * process ends with a no.
+   */
+  async tellEmpty({ admin }: Queues): Promise<void> {
+    if ((await admin.topics()).length > 0) return;
+    this.exitCode = EXIT.no;
+    const { findings } = await admin.doctor();
+    const [{ message, advice } = UNKNOWN_PREFIX] = findings.filter(({ check }) => check === 'prefix');
+    this.note(`${this.notePaint('yellow', 'no topics:')} ${shown(message)} ${shown(advice)}`.trim());
   }
 
   get #log(): Log {

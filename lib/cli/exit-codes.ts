@@ -14,6 +14,8 @@ export const EXIT = {
   configuration: 5,
   /** A fault of this program. */
   internal: 70,
+  /** The results cannot be written, as to a disk that is full. What was changed stays so. */
+  output: 74,
   /** It was interrupted; what was done by then stays. */
   interrupted: 130,
 } as const;

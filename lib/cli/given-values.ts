@@ -17,6 +17,12 @@ export function toNumber(text: string): number {
   return number;
 }
 
+/** Reads a duration; what it may be, the library checks. A number alone could mean seconds or milliseconds. */
+export function toDuration(text: string): string {
+  if (!/^[\d.\s]+$/.test(text) || Number(text) === 0) return text;
+  throw new InvalidArgumentError(`It needs a unit: '${text.trim()}s' are seconds, '${text.trim()}ms' milliseconds.`);
+}
+
 /** Reads a port to listen on. */
 export function toPort(text: string): number {
   const port = toNumber(text);

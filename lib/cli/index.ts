@@ -2,10 +2,11 @@
 import { EXIT } from './exit-codes.js';
 import { run } from './run.js';
 
-// Whoever reads the output may have enough, as `head` does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(EXIT.done);
+  // Whoever reads the output may have enough, as `head` does.
+  if (error.code === 'EPIPE') process.exit(EXIT.done);
+  process.stderr.write(`error: The results cannot be written: ${error.message}\n`);
+  process.exit(EXIT.output);
 });
 // What is said beside the results may be lost; work that has begun goes on to its end.
 process.stderr.on('error', () => {});

@@ -1,14 +1,17 @@
 import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
+import type { FleetReceiver } from '../admin/fleet.js';
 import type { TopicStats } from '../admin/topic-stats.js';
 import { type ToldError, toldError } from './cli-error.js';
 import type { Paint } from './paint.js';
 import type { Column } from './table.js';
-import { shown, shownNumber } from './text.js';
+import { shown, shownCount, shownNumber } from './text.js';
 import { relative, shownDuration } from './times.js';
 
 /** A topic of the overview: what it holds, or why that cannot be told. */
 export interface OverviewTopic {
   readonly topic: string;
+  /** Those who receive it, or did so lately. */
+  readonly receivers: readonly FleetReceiver[];
   readonly stats: TopicStats | undefined;
   readonly error: ToldError | undefined;
 }
@@ -22,14 +25,17 @@ export async function countAll(admin: DelayQueueAdmin): Promise<OverviewTopic[]>
   const all = await admin.statsOf(await admin.topics());
   const [first] = all;
   if (first && !first.stats && all.every(({ stats }) => !stats)) throw first.error;
-  return all.map((one) =>
-    one.stats ? { ...one, error: undefined } : { topic: one.topic, stats: undefined, error: toldError(one.error) },
-  );
+  const fleet = await admin.fleet({ minutes: 0 });
+  return all.map((one) => {
+    const { topic, stats } = one;
+    const receivers = fleet.receivers.filter((receiver) => receiver.topic === topic);
+    return { topic, receivers, stats, error: stats ? undefined : toldError(one.error) };
+  });
 }
 
 /** The form of a topic in JSON. */
-export function overviewDocument({ topic, stats, error }: OverviewTopic): object {
-  return stats ?? { topic, error: { code: error?.code, message: error?.message } };
+export function overviewDocument({ topic, receivers, stats, error }: OverviewTopic): object {
+  return stats ? { ...stats, receivers } : { topic, error: { code: error?.code, message: error?.message } };
 }
 
 /** A line of the overview for each topic. What is wrong stands last, since it may be long. */
@@ -40,6 +46,10 @@ export function overviewColumns(now: number, paint: Paint): Column<OverviewTopic
     countColumn('DUE', ({ due }) => due),
     countColumn('IN FLIGHT', ({ inFlight }) => inFlight),
     {
+      ...countColumn('RETRYING', ({ retrying }) => retrying),
+      paint: (text, { stats }) => (stats && stats.retrying > 0 ? paint('yellow', text) : text),
+    },
+    {
       ...countColumn('DEAD', ({ dead }) => dead),
       paint: (text, { stats }) => (stats && stats.dead > 0 ? paint('red', text) : text),
     },
@@ -49,7 +59,7 @@ export function overviewColumns(now: number, paint: Paint): Column<OverviewTopic
       cell: ({ stats }) => (stats?.oldestDueAt ? shownDuration(now - stats.oldestDueAt.getTime()) : '-'),
       align: 'right',
     },
-    { title: 'TROUBLE', cell: troubleOf, paint: (text) => paint('yellow', text) },
+    { title: 'TROUBLE', cell: (one) => troubleOf(one, now), paint: (text) => paint('yellow', text) },
   ];
 }
 
@@ -58,14 +68,25 @@ function countColumn(title: string, count: (stats: TopicStats) => number): Colum
 }
 
 /** What is wrong with a topic at first sight; empty if nothing is. */
-function troubleOf({ stats, error }: OverviewTopic): string {
+function troubleOf({ receivers, stats, error }: OverviewTopic, now: number): string {
   if (!stats) return shown(error?.message ?? '');
-  const { paused, partitions, unreachable } = stats;
+  const { paused, due, heldUntil, partitions, unreachable } = stats;
   if (unreachable.length > 0) {
     return `${unreachable.length} of ${partitions.length + unreachable.length} partitions do not answer and are not counted`;
   }
   if (paused) return 'paused';
+  if (heldUntil && heldUntil.getTime() > now) return `held for ${shownDuration(heldUntil.getTime() - now)}`;
   const unowned = partitions.filter(({ owner }) => owner === undefined).length;
   if (unowned === 0) return '';
+  if (receivers.length > 0 && receivers.every(({ waiting }) => waiting === 0)) return shownWait(receivers, due, now);
   return unowned === partitions.length ? 'handled by nobody' : `${unowned} of ${partitions.length} partitions unowned`;
+}
+
+/** What is wrong with a topic that nobody waits to receive now. */
+function shownWait(receivers: readonly FleetReceiver[], due: number, now: number): string {
+  const busy = receivers.filter(({ state }) => state === 'busy').length;
+  if (busy > 0) return due > 0 ? `${shownCount(busy, 'receiver')}, busy` : '';
+  if (receivers.some(({ state }) => state === 'idle')) return '';
+  const last = Math.max(...receivers.map(({ seenAt }) => seenAt.getTime()));
+  return `received by nobody for ${shownDuration(now - last)}`;
 }

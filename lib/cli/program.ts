@@ -1,4 +1,5 @@
 import { Command } from '@commander-js/extra-typings';
+import { toDuration } from './given-values.js';
 import { VERSION } from '../version.js';
 
 /** The program with what every command takes; the commands are added to it. */
@@ -14,7 +15,7 @@ export function createProgram() {
     )
     .option('--prefix <prefix>', 'prefix of the queues (env DELAY_QUEUE_PREFIX; default dq)')
     .option('--actor <name>', 'who acts, for the audit log (env DELAY_QUEUE_ACTOR; default user@host)')
-    .option('--redis-timeout <duration>', 'longest time for an answer from Redis', '5s')
+    .option('--redis-timeout <duration>', 'longest time for an answer from Redis', toDuration, '5s')
     .option('--json', 'print JSON, in the documented forms')
     .option('-y, --yes', 'do not ask before something is removed')
     .option('--no-color', 'no colours (env NO_COLOR); there are none but on a terminal')

@@ -1,5 +1,5 @@
 import type { Paint } from './paint.js';
-import { cut, shown } from './text.js';
+import { columnsOf, cut, shown } from './text.js';
 
 /** A column of a table for people. */
 export interface Column<Row> {
@@ -13,11 +13,11 @@ export interface Column<Row> {
 
 const GAP = '  ';
 
-/** The least that is left of the last column. */
-const MIN_LAST = 20;
+/** The least that is left of a column that is cut. */
+const MIN_CUT = 20;
 
 /**
- * @param width characters of a line, to which the last column is cut; `undefined`: as long as it is
+ * @param width columns of a terminal, to which what is widest is cut; `undefined`: as long as it is
  * @returns lines
  */
 export function table<Row>(
@@ -26,17 +26,19 @@ export function table<Row>(
   { paint, width }: { readonly paint: Paint; readonly width: number | undefined },
 ): string[] {
   const cells = rows.map((row) => columns.map(({ cell }) => shown(cell(row))));
-  const widths = columns.map(({ title }, i) => Math.max(title.length, ...cells.map((line) => line[i]?.length ?? 0)));
+  const wanted = columns.map(({ title }, i) =>
+    Math.max(title.length, ...cells.map((line) => columnsOf(line[i] ?? ''))),
+  );
+  const widths = width === undefined ? wanted : fitted(wanted, width - GAP.length * (columns.length - 1));
   const last = columns.length - 1;
-  const room = width === undefined ? Infinity : roomForLast(widths, width);
   const line = (texts: readonly string[], painted: (text: string, i: number) => string): string =>
     texts
       .map((text, i) => {
-        const column = columns[i];
-        const fitting = i === last ? cut(text, room) : text;
-        const padding = ' '.repeat(Math.max(0, (widths[i] ?? 0) - fitting.length));
+        const room = widths[i] ?? 0;
+        const fitting = cut(text, room);
+        const padding = ' '.repeat(Math.max(0, room - columnsOf(fitting)));
         const styled = painted(fitting, i);
-        if (column?.align === 'right') return padding + styled;
+        if (columns[i]?.align === 'right') return padding + styled;
         return i === last ? styled : styled + padding;
       })
       .join(GAP)
@@ -50,9 +52,17 @@ export function table<Row>(
   ];
 }
 
-function roomForLast(widths: readonly number[], width: number): number {
-  const before = widths.slice(0, -1).reduce((sum, each) => sum + each + GAP.length, 0);
-  return Math.max(MIN_LAST, width - before);
+/** Takes from the last column, and then from the widest of the others, until all fit. */
+function fitted(wanted: readonly number[], room: number): number[] {
+  const widths = [...wanted];
+  const last = widths.length - 1;
+  const others = [...widths.keys()].slice(0, -1).toSorted((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
+  for (const i of [last, ...others]) {
+    const over = widths.reduce((sum, each) => sum + each, 0) - room;
+    const own = widths[i] ?? 0;
+    if (over > 0) widths[i] = Math.max(Math.min(own, MIN_CUT), own - over);
+  }
+  return widths;
 }
 
 /** A name and what stands for it; `undefined`: it is not known, or does not apply, and is left out. */

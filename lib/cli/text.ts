@@ -35,9 +35,38 @@ export function shownCount(count: number, singular: string): string {
   return `${shownNumber(count)} ${singular}${count === 1 ? '' : 's'}`;
 }
 
-/** @returns at most `length` characters */
-export function cut(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, Math.max(0, length - 1))}…` : text;
+/** What takes two columns of a terminal: Chinese, Japanese, Korean, full forms and emoji. */
+const WIDE =
+  /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97C\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}\p{Emoji_Presentation}]/u;
+
+/** What takes none. */
+const NARROW = /[\p{Mn}\p{Me}\p{Cf}]/u;
+
+const ASCII = /^[\x20-\x7E]*$/;
+
+/** How many columns of a terminal a text takes. */
+export function columnsOf(text: string): number {
+  if (ASCII.test(text)) return text.length;
+  let columns = 0;
+  for (const character of text) columns += columnsOfOne(character);
+  return columns;
+}
+
+/** @returns what fits into so many columns */
+export function cut(text: string, columns: number): string {
+  if (columnsOf(text) <= columns) return text;
+  let [kept, left] = ['', columns - 1];
+  for (const character of text) {
+    left -= columnsOfOne(character);
+    if (left < 0) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}
+
+function columnsOfOne(character: string): number {
+  if (NARROW.test(character)) return 0;
+  return WIDE.test(character) ? 2 : 1;
 }
 
 function escaped(character: string): string {

@@ -77,13 +77,9 @@ export class ConsumerRuntime implements Startable, Watched {
     this.#reporter = new ProcessReporter({ broker, clock, events, session, look: () => this.#look(), ...reports });
     const { heartbeat } = settings;
     // The intakes say which topics it takes part in.
-    this.#sharing = new PartitionSharing({
-      context,
-      registry,
-      heartbeat,
-      onDataLost,
-      reporter: this.#reporter,
-    });
+    const leaseChanged = (token: string, lease: number): void => this.pulling.known.lasts(token, lease);
+    const reporter = this.#reporter;
+    this.#sharing = new PartitionSharing({ context, registry, heartbeat, onDataLost, reporter, leaseChanged });
     intakes.begin({ context, topics, sharing: this.#sharing, timeout: settings.shutdownTimeout });
     this.#watch = new ProgressWatch(context, settings.heartbeat, this);
     this.#notifier = new DeadLetterNotifier(context, hooks);
@@ -98,6 +94,7 @@ export class ConsumerRuntime implements Startable, Watched {
       lease: settings.lease,
       consume: (pulled) => this.#pull(pulled),
       say: async (topic) => this.#terms.sayWhatIsTold(topic),
+      onNewReceiver: () => void this.#reporter.report(),
     });
   }
 
@@ -237,6 +234,7 @@ export class ConsumerRuntime implements Startable, Watched {
       busy: this.#pool.used,
       waiting: topics.reduce((sum, { owned }) => sum + owned.filter(({ saturated }) => saturated).length, 0),
       starved: topics.filter(({ starvedSince }) => starvedSince !== undefined).map(({ topic }) => topic),
+      receivers: this.pulling.known.told,
       holdings: Object.fromEntries(
         topics.map(({ topic, owned }) => [topic, owned.map(({ partition }) => partition).toSorted((a, b) => a - b)]),
       ),

@@ -1,7 +1,10 @@
+import { hostname } from 'node:os';
 import { MAX_BATCH } from '../broker/broker.interface.js';
+import { MAX_CONSUMER_LENGTH } from '../checks/limits.js';
 import { type Rules, abortSignal, applyRules, duration, integer, orElse } from '../checks/rules.js';
 import { ReceiverUnavailableError } from '../errors/operation.errors.js';
 import { ConfigurationError } from '../errors/options.errors.js';
+import { checkedConsumer } from '../messages/consumer-name.js';
 import type { DelayQueueTopics } from '../messages/delay-queue-topics.interface.js';
 import type { SettleStatus } from '../messages/settle-status.js';
 import type { TopicName } from '../messages/payload-types.js';
@@ -31,6 +34,8 @@ export interface ReceiveOptions {
    * `consumer.lease`
    */
   readonly lease?: Duration;
+  /** Names whoever receives, where the fleet is looked at; 1 to 128 characters. @defaultValue the name of the host */
+  readonly consumer?: string;
   /** Ends the wait. What has come already is given back, unless it is received at most once. */
   readonly signal?: AbortSignal;
 }
@@ -51,6 +56,7 @@ const RULES = {
   max: orElse(integer(1, MAX_BATCH), 1),
   wait: orElse(duration(0, LONGEST_WAIT), 0),
   lease: orElse((name, given: unknown) => (parsesToNothing(given) ? 0 : RECEIVED_LEASE(name, given)), undefined),
+  consumer: orElse(checkedConsumer, hostname().slice(0, MAX_CONSUMER_LENGTH) || 'unknown'),
   signal: abortSignal,
 } satisfies Rules<ReceiveOptions>;
 

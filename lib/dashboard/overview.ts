@@ -9,13 +9,15 @@ export interface TopicLine extends Omit<TopicCounts, 'counters'> {
   readonly partitions: number;
   /** Partitions that no living process owns. */
   readonly unowned: number;
-  /** Processes that handle it. */
+  /** Processes that handle it, or take part in it since somebody receives there. */
   readonly handlers: number;
+  /** Those who receive it, and are busy or wait. */
+  readonly receivers: number;
   readonly minutes: readonly WorkMinute[];
 }
 
 /** What is wrong. The browser says it in words, with what to do. */
-export type Problem = TopicProblem | RedisProblem;
+export type Problem = TopicProblem | RedisProblem | FleetProblem;
 
 export interface TopicProblem {
   readonly kind: 'unreachable' | 'paused' | 'held' | 'no-handler' | 'no-owner' | 'late' | 'dead';
@@ -30,6 +32,13 @@ export interface RedisProblem {
   readonly kind: 'redis';
   readonly check: string;
   readonly message: string;
+}
+
+/** No process handles anything, and nobody receives. */
+export interface FleetProblem {
+  readonly kind: 'no-process';
+  /** How many topics there are. */
+  readonly count: number;
 }
 
 export interface Overview {
@@ -53,44 +62,53 @@ export async function lookOver({ admin }: DashboardQueues, examine: () => Promis
   for (const { topic } of fleet.processes.flatMap(({ topics }) => topics)) {
     handlers.set(topic, (handlers.get(topic) ?? 0) + 1);
   }
+  const receivers = new Map<string, number>();
+  for (const { topic, state } of fleet.receivers) {
+    if (state !== 'gone') receivers.set(topic, (receivers.get(topic) ?? 0) + 1);
+  }
   const minutes = new Map(fleet.topics.map((one) => [one.topic, one.minutes]));
   const { at, processes } = fleet;
   const topics: TopicLine[] = [];
   const problems: Problem[] = findings
-    .filter(({ level }) => level === 'error')
+    // An overview of the wrong prefix or database has nothing else to say.
+    .filter(({ check, level }) => level === 'error' || (check === 'prefix' && level === 'warning'))
     .map(({ check, message }) => ({ kind: 'redis', check, message }));
   for (const { topic, stats } of counted) {
     if (!stats) {
       problems.push({ kind: 'unreachable', topic, count: 0 });
       continue;
     }
-    const line = toLine(stats, handlers.get(topic) ?? 0, minutes.get(topic) ?? []);
+    const there = { handlers: handlers.get(topic) ?? 0, receivers: receivers.get(topic) ?? 0 };
+    const line = toLine(stats, there, minutes.get(topic) ?? []);
     topics.push(line);
     if (stats.unreachable.length > 0) problems.push({ kind: 'unreachable', topic, count: stats.unreachable.length });
     problems.push(...problemsOf(line, at));
   }
+  const isNobodyThere = handlers.size + receivers.size === 0 && problems.every(({ kind }) => kind !== 'no-handler');
+  if (isNobodyThere && counted.length > 0) problems.push({ kind: 'no-process', count: counted.length });
   return { at, processes: processes.length, topics, problems };
 }
 
 function toLine(
   { counters: _counters, unreachable: _unreachable, partitions, ...stats }: TopicStats,
-  handlers: number,
+  there: Pick<TopicLine, 'handlers' | 'receivers'>,
   minutes: readonly WorkMinute[],
 ): TopicLine {
   const unowned = partitions.filter(({ owner }) => owner === undefined).length;
-  return { ...stats, partitions: partitions.length, unowned, handlers, minutes };
+  return { ...stats, partitions: partitions.length, unowned, ...there, minutes };
 }
 
 function problemsOf(line: TopicLine, at: Date): TopicProblem[] {
-  const { topic, scheduled, due, dead, paused, heldUntil, handlers, unowned, oldestDueAt } = line;
+  const { topic, scheduled, due, dead, paused, heldUntil, handlers, receivers, unowned, oldestDueAt } = line;
   const problems: TopicProblem[] = [];
   const add = (kind: TopicProblem['kind'], count: number): number => problems.push({ kind, topic, count });
   const isLate = oldestDueAt !== undefined && at.getTime() - oldestDueAt.getTime() > LATE;
   if (paused) add('paused', due);
   else if (heldUntil !== undefined && heldUntil > at)
     problems.push({ kind: 'held', topic, count: due, until: heldUntil });
-  else if (handlers === 0 && scheduled > 0) add('no-handler', scheduled);
-  else if (unowned > 0 && scheduled > 0) add('no-owner', unowned);
+  else if (handlers + receivers === 0 && scheduled > 0) add('no-handler', scheduled);
+  // Nobody need own what is received, while all who receive are busy.
+  else if (unowned > 0 && receivers === 0 && scheduled > 0) add('no-owner', unowned);
   else if (isLate) add('late', due);
   if (dead > 0) add('dead', dead);
   return problems;

@@ -12,18 +12,23 @@ export function visibleOverview(overview: Overview, viewer: Viewer): Overview {
   return {
     ...overview,
     topics: topics.filter(({ topic }) => viewer.sees(topic)),
-    problems: problems.filter((problem) => problem.kind !== 'redis' && viewer.sees(problem.topic)),
+    problems: problems.filter((problem) => 'topic' in problem && viewer.sees(problem.topic)),
   };
 }
 
 /** Without what a process did minute by minute, which is about all of its topics. */
-export function visibleFleet({ at, processes, topics }: Fleet, viewer: Viewer): Fleet {
-  if (viewer.seesAllTopics) return { at, processes, topics };
+export function visibleFleet(fleet: Fleet, viewer: Viewer): Fleet {
+  if (viewer.seesAllTopics) return fleet;
+  const { at, processes, topics } = fleet;
+  const receivers = fleet.receivers.filter(({ topic }) => viewer.sees(topic));
+  const receivedAt = new Set(receivers.flatMap((one) => one.processes));
   return {
     at,
+    receivers,
     processes: processes.flatMap((process) => {
       const seen = process.topics.filter(({ topic }) => viewer.sees(topic));
-      return seen.length === 0 ? [] : [{ ...process, topics: seen, minutes: [] }];
+      const isSeen = seen.length > 0 || receivedAt.has(process.process);
+      return isSeen ? [{ ...process, topics: seen, minutes: [] }] : [];
     }),
     topics: topics.filter(({ topic }) => viewer.sees(topic)),
   };

@@ -57,7 +57,8 @@ export class UnhandledTopicError extends DelayQueueError {
     const meant = suggestion === undefined ? 'See' : `Did you mean '${suggestion}'? If not, see`;
     const remedy =
       `${meant} that a method has @DelayedHandler('${topic}'), that its class is a provider or controller of a module that ` +
-      `is imported, and that its process runs, on the same Redis with the same prefix, and has not stopped its intake.`;
+      `is imported, or that the topic is received, or named by an option 'push' or 'forward'; and that its process runs, on the same ` +
+      `Redis with the same prefix, and has not stopped its intake.`;
     super(
       `No process handles topic '${topic}', to which this process publishes: its messages wait until one does. ` +
         (hint ?? remedy),

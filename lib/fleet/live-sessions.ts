@@ -1,16 +1,18 @@
-import type { Broker, SessionRecord } from '../broker/broker.interface.js';
+import type { Broker, ReportedProcess, SessionRecord } from '../broker/broker.interface.js';
+import { type SeenReceiver, seenReceivers } from './receivers.js';
 
 // For those who look once: whether a session lives is told by the time of its latest heartbeat, and so by the clocks of the processes.
 // Nothing but what is shown may depend on it.
 
 /** What is needed to look at the fleet without being a part of it. */
-export type FleetStore = Pick<Broker, 'sessions' | 'rememberedTopics' | 'now'>;
+export type FleetStore = Pick<Broker, 'sessions' | 'rememberedTopics' | 'reportedProcesses' | 'now'>;
 
 /** A process that seems to live. */
 export interface LiveProcess {
   readonly session: SessionRecord;
   /** The topics that it handles. */
   readonly topics: readonly string[];
+  readonly told: ReportedProcess;
 }
 
 /** The sessions that seem to live. */
@@ -18,28 +20,45 @@ export async function liveSessions(store: Pick<FleetStore, 'sessions' | 'now'>):
   return new Set((await livingRecords(store)).map(({ session }) => session));
 }
 
-/** The processes that seem to live, sorted by name. */
+/** The processes that seem to live, with what they have told of themselves; sorted by name. */
 export async function liveProcesses(store: FleetStore): Promise<LiveProcess[]> {
   const records = await livingRecords(store);
   const digests = [...new Set(records.map(({ digest }) => digest))];
   const lists = digests.length === 0 ? [] : await store.rememberedTopics(digests);
   const topicsOf = new Map(digests.map((digest, i) => [digest, lists[i] ?? []]));
-  return records.map((session) => ({ session, topics: topicsOf.get(session.digest) ?? [] }));
+  const reported = await store.reportedProcesses(records.map(({ session }) => session));
+  return records.map((session, i) => ({
+    session,
+    topics: topicsOf.get(session.digest) ?? [],
+    told: reported[i] as ReportedProcess,
+  }));
 }
 
-/** The topics that some process seems to handle. */
+/** Those who receive messages from these processes, or did so lately. */
+export function receiversOf(processes: readonly LiveProcess[], now: number): SeenReceiver[] {
+  const told = processes.map((one) => ({ session: one.session.session, receivers: one.told.state?.receivers }));
+  return seenReceivers(told, now);
+}
+
+/** The topics that some process seems to handle, or that somebody seems to receive. */
 export async function handledTopics(store: FleetStore): Promise<ReadonlySet<string>> {
-  return new Set((await liveProcesses(store)).flatMap(({ topics }) => topics));
+  const processes = await liveProcesses(store);
+  const received = receiversOf(processes, store.now()).filter(({ state }) => state !== 'gone');
+  return new Set([...processes.flatMap(({ topics }) => topics), ...received.map(({ topic }) => topic)]);
 }
 
-/** The topics that some process seems to have a handler for: those that it handles, and those whose intake is stopped there. */
-export async function topicsOfFleet(
-  store: FleetStore & Pick<Broker, 'reportedProcesses'>,
-): Promise<ReadonlySet<string>> {
+/**
+ * The topics that some process seems to have a handler for: those that it handles, and those whose intake is stopped there; and those that are
+ * received.
+ */
+export async function topicsOfFleet(store: FleetStore): Promise<ReadonlySet<string>> {
   const processes = await liveProcesses(store);
-  const reported = await store.reportedProcesses(processes.map(({ session }) => session.session));
-  const held = reported.flatMap(({ holdings = {} }) => Object.keys(holdings));
-  return new Set([...processes.flatMap(({ topics }) => topics), ...held]);
+  const told = processes.flatMap(({ topics, told: { holdings = {}, state } }) => [
+    ...topics,
+    ...Object.keys(holdings),
+    ...(state?.receivers ?? []).map(({ topic }) => topic),
+  ]);
+  return new Set(told);
 }
 
 async function livingRecords(store: Pick<FleetStore, 'sessions' | 'now'>): Promise<SessionRecord[]> {

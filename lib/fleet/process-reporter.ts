@@ -19,7 +19,7 @@ import { type MinuteOfWork, WorkMeter } from './work-meter.js';
 const CLOCK_STEP = 10;
 
 /** What this process has to do now, as far as others are told. */
-export interface ProcessLook extends Pick<ProcessState, 'concurrency' | 'busy' | 'waiting' | 'starved'> {
+export interface ProcessLook extends Pick<ProcessState, 'concurrency' | 'busy' | 'waiting' | 'starved' | 'receivers'> {
   readonly holdings: Holdings;
 }
 
@@ -98,8 +98,13 @@ export class ProcessReporter {
 
   async #tellState(): Promise<void> {
     const { broker, session, look, fleetEvents = false } = this.#options;
-    const { holdings, starved = [], ...own } = look();
-    const load = { ...own, ...(starved.length > 0 && { starved }), ...(fleetEvents && { fleetEvents }) };
+    const { holdings, starved = [], receivers = [], ...own } = look();
+    const load = {
+      ...own,
+      ...(starved.length > 0 && { starved }),
+      ...(fleetEvents && { fleetEvents }),
+      ...(receivers.length > 0 && { receivers }),
+    };
     this.#since ??= Math.floor(broker.now());
     const state = { since: this.#since, version: VERSION, clockOffset: Math.round(broker.now() - Date.now()), ...load };
     const text = JSON.stringify(holdings);
@@ -145,6 +150,7 @@ function isSame(state: ProcessState, told: ProcessState | undefined): boolean {
     state.busy === told.busy &&
     state.waiting === told.waiting &&
     state.starved?.join() === told.starved?.join() &&
+    JSON.stringify(state.receivers) === JSON.stringify(told.receivers) &&
     Math.abs(state.clockOffset - told.clockOffset) < CLOCK_STEP
   );
 }

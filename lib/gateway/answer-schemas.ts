@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { ExplainFacts, Explanation } from '../admin/explain.js';
 import { EXPLAIN_CAUSES } from '../admin/explain-causes.js';
+import type { FleetReceiver } from '../admin/fleet.js';
 import type { MessageDetails } from '../admin/message-details.js';
 import type { PartitionStatus, TopicCounters, TopicCounts, TopicStats } from '../admin/topic-stats.js';
 import type { PayloadIssue } from '../checks/payload-issues.js';
@@ -180,6 +181,7 @@ const COUNTS = {
   inFlight: count,
   dead: count,
   finished: count,
+  retrying: count,
   nextDueAt: time.optional(),
   oldestDueAt: time.optional(),
   paused: flag,
@@ -201,6 +203,18 @@ export const TopicStatsAnswer = z
   .meta({ id: 'TopicStats' });
 
 const cause = z.enum(EXPLAIN_CAUSES);
+
+const Receiver = z
+  .object({
+    topic: text,
+    consumer: text,
+    state: z.enum(['busy', 'idle', 'gone']),
+    waiting: count,
+    holding: count,
+    seenAt: time,
+    processes: z.array(text),
+  } satisfies Shape<FleetReceiver>)
+  .meta({ id: 'Receiver', description: 'Somebody who receives the topic.' });
 
 const Facts = z
   .object({
@@ -229,6 +243,7 @@ const Facts = z
     heldUntil: time.optional(),
     limit: z.enum(['rate', 'inFlight']).optional(),
     handlers: z.array(text),
+    receivers: z.array(Receiver),
     owner: text.optional(),
     ownerAlive: flag.optional(),
     ownerConcurrency: count.optional(),

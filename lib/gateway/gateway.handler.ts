@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { MAX_CONSUMER_LENGTH } from '../checks/limits.js';
 import { type BodyRules, assertSaysJson, readJson, saysJson } from '../http/read-json.js';
 import { sendJson } from '../http/send-json.js';
 import type { Log } from '../log.js';
@@ -120,6 +121,7 @@ export class GatewayHandler {
       base,
       operation: route.isRepeatable ? operationOf(request, repeatable) : undefined,
       by: { actor },
+      caller: callerOf(request, actor),
       wait: async (work) => this.#waiting.wait(response, work),
       may: async (name, right) => topics.has(name) && mayDo(asked, name, right),
       served: async (name, right) => this.#topic(asked, name, right),
@@ -163,6 +165,10 @@ export class GatewayHandler {
     begin?.();
     sendJson(response, answer, this.#isClosing ? CLOSING_HEADERS : HEADERS);
   }
+}
+
+function callerOf({ socket }: IncomingMessage, actor = socket.remoteAddress ?? 'unknown'): string {
+  return actor.slice(0, MAX_CONSUMER_LENGTH);
 }
 
 async function mayDo({ may }: GatewayRequest, topic: string, right: GatewayRight): Promise<boolean> {

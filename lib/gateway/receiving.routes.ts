@@ -105,10 +105,10 @@ export const RECEIVING_ROUTES: readonly Route[] = [
 async function receive(
   call: Call<unknown, unknown>,
   topics: readonly TopicRef[],
-  { wait = 0, max = 1, ...given }: ReceiveBody,
+  { wait = 0, max = 1, consumer = call.caller, ...given }: ReceiveBody,
 ): Promise<Answer> {
   const { queues, log } = call;
-  const options = { ...given, max, wait: WAIT('wait', wait) };
+  const options = { ...given, consumer, max, wait: WAIT('wait', wait) };
   const received = await call.wait(async (signal) => receiveInOrder(queues.receiver, topics, { ...options, signal }));
   const texts: string[] = [];
   const messages = received.filter((message) => {

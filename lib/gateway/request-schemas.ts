@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { MAX_BATCH } from '../broker/broker.interface.js';
+import { MAX_CONSUMER_LENGTH } from '../checks/limits.js';
 import type { PublishOptions } from '../messages/publish-options.interface.js';
 import type { ReceiveOptions } from '../consumer/delay-queue.receiver.js';
 import type { ScheduleRule, ScheduledMessageOptions } from '../schedules/schedule.interface.js';
@@ -150,6 +151,10 @@ const RECEIVE_OPTIONS = {
   lease: optional(Duration).describe(
     'For how long the messages are yours, at least 1 s; that of the gateway if it is left out. With 0 they are delivered at most once: gone ' +
       'when they are received.',
+  ),
+  consumer: optional(z.string().min(1).max(MAX_CONSUMER_LENGTH)).describe(
+    'Names whoever receives, for those who look at the fleet. Left out, it is the name of the token, or of whoever `actor` tells, or else the ' +
+      'address that the request comes from.',
   ),
 } satisfies Shape<Omit<ReceiveOptions, 'signal'>>;
 

@@ -35,6 +35,8 @@ export interface Call<B, Q> {
   readonly operation: string | undefined;
   /** Who it is, for the audit log. */
   readonly by: { readonly actor: string | undefined };
+  /** What whoever receives is called, if they do not say: who it is, or else the address that the request comes from. */
+  readonly caller: string;
   /** Waits for messages, until whoever asks has gone. */
   wait<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
   /** Answers whether whoever asks has a right for a topic that is served. */

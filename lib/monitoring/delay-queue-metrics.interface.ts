@@ -33,10 +33,16 @@ export interface TopicBacklog {
   readonly dead: number;
   /** Messages that have ended and are kept. */
   readonly finished: number;
+  /** Messages whose last attempt failed and that are tried again. */
+  readonly retrying: number;
   /** How long the earliest unclaimed message has been due, in seconds; 0 if none is due. */
   readonly oldestOverdue: number;
-  /** Partitions that no process owns. */
+  /** Partitions that no process owns, such as those of a topic that is received while all who do are busy. */
   readonly unownedPartitions: number;
+  /** Those who receive the topic, and have messages of it. */
+  readonly busyReceivers: number;
+  /** Those who receive the topic, and wait for messages or did a moment ago. */
+  readonly idleReceivers: number;
   /** Partitions that hand nothing out because the topic is paused. */
   readonly pausedPartitions: number;
   /** Partitions that hand nothing out for a while because a handler has met a rate limit (`RateLimitedError`) or somebody has called `hold()` of the admin. */

@@ -3,6 +3,7 @@ import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
 import { serveWithin } from '../broker/serve.js';
 import { liveSessions } from '../fleet/live-sessions.js';
+import { type ReceiverState, seenReceivers } from '../fleet/receivers.js';
 import { partitionsOf } from '../broker/partitions.js';
 import type { TopicProgress } from '../fleet/progress.js';
 import type { MetricsReading, TopicBacklog, TopicConsumption } from './delay-queue-metrics.interface.js';
@@ -14,7 +15,7 @@ const FRESH = 1000;
 const TIMEOUT = 2000;
 
 export interface MetricsReaderOptions {
-  readonly store: Pick<Broker, 'stats' | 'sessions' | 'now'>;
+  readonly store: Pick<Broker, 'stats' | 'sessions' | 'reportedProcesses' | 'now'>;
   readonly clock: Clock;
   readonly log: Log;
   /** Number of partitions of every topic that this process has used. */
@@ -87,6 +88,12 @@ export class MetricsReader {
     const backlogs = new Map<string, TopicBacklog>();
     if (topics().size === 0) return backlogs;
     const live = await liveSessions(store);
+    const sessions = [...live];
+    const reported = await store.reportedProcesses(sessions);
+    const told = sessions.map((session, i) => ({ session, receivers: reported[i]?.state?.receivers }));
+    const receivers = seenReceivers(told, store.now());
+    const receiversOf = (topic: string, wanted: ReceiverState): number =>
+      receivers.filter((one) => one.topic === topic && one.state === wanted).length;
     const hasOwner = ({ owner }: PartitionStats): boolean => owner !== undefined && live.has(owner);
     for (const [topic, partitions] of topics()) {
       const first = await store.stats({ topic, index: 0 });
@@ -97,6 +104,8 @@ export class MetricsReader {
       backlogs.set(topic, {
         ...toBacklog(all, (index) => store.now({ topic, index })),
         unownedPartitions: all.filter((stats) => !hasOwner(stats)).length,
+        busyReceivers: receiversOf(topic, 'busy'),
+        idleReceivers: receiversOf(topic, 'idle'),
       });
     }
     return backlogs;
@@ -118,7 +127,7 @@ function consumptionOf(progress: TopicProgress, now: number): TopicConsumption {
 function toBacklog(
   partitions: readonly PartitionStats[],
   nowOf: (index: number) => number,
-): Omit<TopicBacklog, 'unownedPartitions'> {
+): Omit<TopicBacklog, 'unownedPartitions' | 'busyReceivers' | 'idleReceivers'> {
   const sum = (value: (stats: PartitionStats) => number): number =>
     partitions.reduce((total, stats) => total + value(stats), 0);
   return {
@@ -127,6 +136,7 @@ function toBacklog(
     blocked: sum(({ blocked }) => blocked),
     dead: sum(({ dead }) => dead),
     finished: sum(({ finished }) => finished),
+    retrying: sum(({ retrying }) => retrying),
     oldestOverdue: Math.max(0, ...partitions.map((stats, index) => overdueSeconds(stats, nowOf(index)))),
     pausedPartitions: sum(({ paused }) => (paused ? 1 : 0)),
     heldPartitions: sum(({ heldUntil }) => (heldUntil === undefined ? 0 : 1)),

@@ -59,8 +59,11 @@ export function createInstruments({ prefix, buckets }: CheckedOptions, collect: 
       blocked: topicGauge('blocked', 'Messages that wait behind others of their key, or for its limits.'),
       dead: topicGauge('dead', 'Dead letters.'),
       finished: topicGauge('finished', 'Messages that have ended and are kept.'),
+      retrying: topicGauge('retrying', 'Messages whose last attempt failed and that are tried again.'),
       oldestOverdue: topicGauge('oldest_overdue_seconds', 'For how long the earliest message is due and unclaimed.'),
       unownedPartitions: topicGauge('unowned_partitions', 'Partitions that no process owns.'),
+      busyReceivers: topicGauge('busy_receivers', 'Those who receive the topic, and have messages of it.'),
+      idleReceivers: topicGauge('idle_receivers', 'Those who receive the topic, and wait for messages.'),
       pausedPartitions: topicGauge('paused_partitions', 'Partitions that hand nothing out: the topic is paused.'),
       heldPartitions: topicGauge(
         'held_partitions',

@@ -41,7 +41,6 @@ export interface SchedulesDependencies {
   readonly store: FleetStore &
     Pick<
       Broker,
-      | 'reportedProcesses'
       | 'cancel'
       | 'get'
       | 'publish'

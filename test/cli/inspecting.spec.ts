@@ -33,7 +33,9 @@ describe('the command line tells', () => {
   it('why a message has not run, what else would keep it, and since when', async () => {
     const { stdout } = await run('explain', TOPIC, '1');
     expect(stdout).toMatch(/^cause +not-due: its time has not come\ndue +\S+Z \(in 59m .*\)\nalso +no-consumer: /);
-    expect(stdout).toMatch(/^advice +It is due at .*\n\nmessage +1, key k1\n/m);
+    expect(stdout).toMatch(
+      /^advice +It is due at .*\ncommand +npx \S+ run-now order\.timeout 1 --key k1\n(command .*\n)\nmessage +1, key k1\n/m,
+    );
     expect(stdout).toMatch(/^handlers +none$/m);
     const dead = await run('explain', TOPIC, '7');
     expect(dead.stdout).toMatch(/^cause +dead: .*\ndead since +\S+Z \(.* ago\)$/m);
@@ -75,6 +77,6 @@ describe('the command line tells', () => {
       cursor: null,
     });
     const none = await run('audit', '--prefix', 'nobody');
-    expect(none).toEqual({ code: 0, stdout: '', stderr: 'The audit log has no entry.\n' });
+    expect(none).toEqual({ code: 1, stdout: '', stderr: text(/^no topics: .*\nThe audit log has no entry\.\n$/) });
   });
 });

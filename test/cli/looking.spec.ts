@@ -39,15 +39,15 @@ describe('the command line shows', () => {
 
   it('all topics', async () => {
     const { stdout } = await run('stats');
-    expect(stdout).toMatch(/^TOPIC +SCHEDULED .*\norder\.timeout +3 +0 +0 +3 +in 59m \d+s +- +handled by nobody\n$/);
+    expect(stdout).toMatch(/^TOPIC +SCHEDULED .*\norder\.timeout +3 +0 +0 +0 +3 +in 59m \d+s +- +handled by nobody\n$/);
     expect(await json('stats')).toMatchObject({ topics: [{ topic: TOPIC, scheduled: 3 }] });
   });
 
   it('all topics again and again, with rates', async () => {
-    const { code, stdout } = await run('top', '--count', '2', '--interval', '500');
+    const { code, stdout } = await run('top', '--count', '2', '--interval', '500ms');
     expect(code).toBe(0);
     expect(stdout.match(/^order\.timeout /gm)).toHaveLength(2);
-    const lines = (await run('top', '--count', '2', '--interval', '500', '--json')).stdout.trim().split('\n');
+    const lines = (await run('top', '--count', '2', '--interval', '500ms', '--json')).stdout.trim().split('\n');
     const looks = lines.map((line) => JSON.parse(line) as { at: string; topics: unknown[] });
     expect(looks).toMatchObject([
       { at: ISO, topics: [{ topic: TOPIC, owned: 0, rates: null }] },

@@ -38,7 +38,7 @@ export const ONE_CAUSE: readonly (readonly [
     ['dead'],
     'a dead letter',
     async (bed) => bed.settled('a', DEAD),
-    /^It is a dead letter since .* \(failed, Error\)\..* requeue\('.*', 'a'\)\.$/,
+    /^It is a dead letter since .* \(failed, Error\)\..* Mend their cause, then requeue it\.$/,
   ],
   [['running'], 'a message that is handled', async (bed) => bed.deliver('a'), /^owner handles it/],
   [
@@ -69,7 +69,7 @@ export const ONE_CAUSE: readonly (readonly [
     ['not-due'],
     'a message for later',
     async (bed) => bed.publish('a', { due: { after: LONG } }),
-    /^It is due at \S+\. runNow/,
+    /^It is due at \S+\. If that is not right, run it now/,
   ],
   [
     ['not-due'],
@@ -84,7 +84,7 @@ export const ONE_CAUSE: readonly (readonly [
       await bed.publish('a');
       await bed.broker.pause(bed.partition);
     },
-    /^The topic is paused: .* resume\('/,
+    /^The topic is paused: .* before it is resumed\.$/,
   ],
   [
     ['no-consumer', 'owner-silent'],
@@ -93,7 +93,7 @@ export const ONE_CAUSE: readonly (readonly [
       await bed.publish('a');
       await bed.broker.leave({ session: 'owner', count: 2, length: LONG, digest: DIGEST });
     },
-    /^No process handles the topic\. Start one that has @DelayedHandler/,
+    /^No process handles the topic, and nobody receives it\. Start a process that has @DelayedHandler/,
   ],
   [
     ['no-owner'],
@@ -174,7 +174,7 @@ export const ONE_CAUSE: readonly (readonly [
       bed.finished = { maxAge: LONG };
       await bed.settled('a', ACK);
     },
-    /^It was handled, and acknowledged at \S+\. get\(\) has its story\.$/,
+    /^It was handled, and acknowledged at \S+\. It is kept with its story\.$/,
   ],
   [
     ['rate-limited'],
@@ -183,7 +183,7 @@ export const ONE_CAUSE: readonly (readonly [
       await bed.publish('a');
       await bed.broker.hold(bed.partition, bed.nextCall(), LONG);
     },
-    /^The topic is held, .*: nothing of it begins before \d\S+Z, or resume\('/,
+    /^The topic is held, .*: nothing of it begins before \d\S+Z, or before it is resumed\.$/,
   ],
   [
     ['rate-limited'],

@@ -34,7 +34,7 @@ export function explainedContract(it: BrokerTest): void {
       });
       expect(await admin.explain('nothing.like.it', 'a')).toMatchObject({
         cause: 'unknown-id',
-        advice: expect.stringContaining('See topics()') as string,
+        advice: expect.stringContaining('See which topics there are.') as string,
       });
     });
 

@@ -60,6 +60,7 @@ export function inspectContract(it: BrokerTest): void {
         due: 0,
         blocked: 0,
         finished: 0,
+        retrying: 0,
         heldUntil: undefined,
         inFlight: 0,
         dead: 0,

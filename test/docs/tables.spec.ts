@@ -65,6 +65,7 @@ const CODE: Readonly<Record<string, Facts>> = {
   ExplainCause: namesOf(library.strings('EXPLAIN_CAUSES')),
   ExplainFacts: namesOf(library.members('ExplainFacts')),
   FleetProcess: namesOf(library.members('FleetProcess')),
+  FleetReceiver: namesOf(library.members('FleetReceiver')),
   WorkMinute: namesOf(library.members('WorkMinute')),
   DoctorCheck: namesOf(library.strings('DOCTOR_CHECKS')),
   MessageDetails: namesOf(library.members('MessageDetails')),

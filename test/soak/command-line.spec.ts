@@ -184,7 +184,7 @@ describe('a Redis that is away', () => {
 
     it.each(asking)('%s ends with 3 in bounded time', async (name, { args }) => {
       const startedAt = performance.now();
-      const { code, stderr } = await run(`${name} ${args} --redis ${redis.url} --redis-timeout 500`);
+      const { code, stderr } = await run(`${name} ${args} --redis ${redis.url} --redis-timeout 500ms`);
       expect(code).toBe(3);
       expect(stderr).not.toMatch(/^ +at /m);
       // Far more than the 1 s that it takes at most, and less than the default of 5 s and what follows on that.
@@ -211,7 +211,7 @@ describe('a Redis that is away', () => {
 
 it('top goes on when Redis is back', async () => {
   const redis = await startRedis();
-  const { code, stdout, stderr } = await run(`top --json --interval 500 --redis ${redis.url} --redis-timeout 500`, {
+  const { code, stdout, stderr } = await run(`top --json --interval 500ms --redis ${redis.url} --redis-timeout 500ms`, {
     during: async (process) => {
       await until('a first look', () => process.stdout.includes('\n'));
       await redis.kill();

@@ -4,7 +4,7 @@ import type { Cli } from '../cli.js';
 import { usageError } from '../cli-error.js';
 import type { AddCommand } from '../command.js';
 import { EXIT } from '../exit-codes.js';
-import { TIME_FORMS, toNumber, toTime } from '../given-values.js';
+import { TIME_FORMS, toDuration, toNumber, toTime } from '../given-values.js';
 import { example } from '../program.js';
 import { type Column, table } from '../table.js';
 import { shownNumber } from '../text.js';
@@ -24,7 +24,7 @@ export const agenda: AddCommand = (program, cli) => {
     .argument('[topic]', 'name of the topic')
     .option('--from <time>', `where it begins, as ${TIME_FORMS}; default: now`, toTime)
     .option('--to <time>', 'where it ends; default: an hour after it begins', toTime)
-    .option('--span <duration>', "instead of --to: how long it is, such as '1d'")
+    .option('--span <duration>', "instead of --to: how long it is, such as '1d'", toDuration)
     .option('--buckets <number>', 'into how many parts it is cut, 1 to 200', toNumber, 12)
     .addHelpText('after', example('agenda', 'agenda order.timeout --span 1d --buckets 24'))
     .action(async (topic, { from, to, span, buckets }) => {
@@ -37,6 +37,7 @@ export const agenda: AddCommand = (program, cli) => {
         const range = { buckets, from: begin, ...(end !== undefined && { to: end }) };
         const counted = await queues.admin.agenda(topic, range);
         if (topic !== undefined && counted.topics.length === 0) await cli.assertKnown(queues, topic);
+        if (topic === undefined && counted.topics.length === 0) await cli.tellEmpty(queues);
         if (counted.unreachable.length > 0) cli.exitCode = EXIT.unavailable;
         cli.print(counted, () => linesOf(counted, now, cli));
       });

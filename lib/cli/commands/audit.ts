@@ -15,10 +15,12 @@ export const audit: AddCommand = (program, cli) => {
     .option('--cursor <cursor>', 'goes on after the page that ended with it')
     .addHelpText('after', example('audit --limit 20'))
     .action(async ({ limit, cursor }) =>
-      cli.open(async ({ admin, broker }) => {
+      cli.open(async (queues) => {
+        const { admin, broker } = queues;
         const page = await admin.audit({ limit, cursor });
         const isEmpty = page.entries.length === 0;
         cli.print(page, () => (isEmpty ? [] : table(columns(broker.now()), page.entries, cli)));
+        if (isEmpty) await cli.tellEmpty(queues);
         if (cli.isJson) return;
         if (isEmpty) cli.note('The audit log has no entry.');
         if (page.cursor !== undefined) cli.note(`There are more: --cursor ${page.cursor}`);

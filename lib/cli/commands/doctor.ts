@@ -1,5 +1,7 @@
-import { checkRedis } from '../../composition/create-delay-queue-admin.js';
+import type { DoctorReport } from '../../admin/doctor.js';
+import { type DelayQueueAdminOptions, openConnection } from '../../composition/create-delay-queue-admin.js';
 import type { DoctorFinding } from '../../broker/inspection.interface.js';
+import { toldError } from '../cli-error.js';
 import { EXIT } from '../exit-codes.js';
 import type { AddCommand } from '../command.js';
 import type { Paint, Style } from '../paint.js';
@@ -21,14 +23,29 @@ export const doctor: AddCommand = (program, cli) => {
     .addHelpText('after', example('doctor --quiet'))
     .action(async ({ strict = false, quiet = false }) => {
       const silent = { log: () => {}, warn: () => {}, error: () => {} };
-      const { findings } = await checkRedis({ ...cli.connectionOptions, log: silent });
+      const { findings, failure } = await examine({ ...cli.connectionOptions, log: silent });
       const bad = findings.filter(({ level }) => level === 'error' || (strict && level === 'warning'));
       const isAway = findings.length === 1 && bad[0]?.check === 'connection';
-      if (bad.length > 0) cli.exitCode = isAway ? EXIT.unavailable : EXIT.no;
+      if (isAway) cli.exitCode = failure === undefined ? EXIT.unavailable : toldError(failure).exitCode;
+      else if (bad.length > 0) cli.exitCode = EXIT.no;
       const told = quiet ? findings.filter(({ level }) => level !== 'ok') : findings;
       cli.print({ findings: told }, () => told.flatMap((finding) => linesOf(finding, cli.paint)));
     });
 };
+
+/** @returns also what kept it from connecting as any other command does */
+async function examine(options: DelayQueueAdminOptions): Promise<DoctorReport & { readonly failure: unknown }> {
+  const connection = await openConnection('nestjs-delay-queue', options);
+  try {
+    const failure: unknown = await connection.broker.connect().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    return { ...(await connection.admin.doctor()), failure };
+  } finally {
+    await connection.close();
+  }
+}
 
 function linesOf({ check, level, message, advice }: DoctorFinding, paint: Paint): string[] {
   const line = `${paint(STYLES[level], level.padEnd(7))} ${paint('bold', check)}: ${shown(message)}`;

@@ -2,12 +2,13 @@ import type { ExplainCause } from '../../admin/explain-causes.js';
 import type { ExplainFacts } from '../../admin/explain.js';
 import { summaryOf } from '../../messages/failure.js';
 import { type AddCommand, ID, KEY, TOPIC } from '../command.js';
+import { commandsFor } from '../commands-for-cause.js';
 import { EXIT } from '../exit-codes.js';
 import { messageRef } from '../given-values.js';
 import { example } from '../program.js';
 import { type Pair, pairs } from '../table.js';
 import { shown, shownNumber, told } from '../text.js';
-import { shownTime } from '../times.js';
+import { relative, shownTime } from '../times.js';
 
 /** What each cause means, in words. */
 const MEANING: Readonly<Record<ExplainCause, string>> = {
@@ -18,7 +19,7 @@ const MEANING: Readonly<Record<ExplainCause, string>> = {
   retrying: 'an attempt has failed, and it waits for the next one',
   'not-due': 'its time has not come',
   paused: 'its topic is paused',
-  'no-consumer': 'no process handles its topic',
+  'no-consumer': 'no process handles its topic, and nobody receives it',
   'no-owner': 'no process owns its partition',
   'owner-silent': 'the owner of its partition sends no heartbeats',
   'blocked-by-key': 'another message of its key comes first',
@@ -53,6 +54,7 @@ export const explain: AddCommand = (program, cli) => {
               ...timesOf(facts, now),
               ...also.map((one): Pair => ['also', meaningOf(one)]),
               ['advice', shown(advice)],
+              ...commandsFor(cause, facts).map((command): Pair => ['command', `npx nestjs-delay-queue ${command}`]),
             ],
             cli.paint,
           ),
@@ -100,6 +102,10 @@ function factsOf(facts: ExplainFacts, now: number): Pair[] {
     ['held until', time(facts.heldUntil)],
     ['limit', facts.limit],
     ['handlers', handlers.length === 0 ? 'none' : shown(handlers.join(', '))],
+    ...facts.receivers.map(({ consumer, state: is, holding, waiting, seenAt }): Pair => [
+      'receiver',
+      `${shown(consumer)}: ${is}, has ${shownNumber(holding)}, ${waiting > 0 ? 'waits' : `asked ${relative(seenAt, now)}`}`,
+    ]),
     ['owner', told(facts.owner, (owner) => `${shown(owner)}${ownerAlive ? '' : ', silent'}`)],
     ['owner busy', told(ownerBusy, (busy) => `${busy} of ${facts.ownerConcurrency}`)],
   ];

@@ -3,6 +3,7 @@ import type { Cli } from '../cli.js';
 import type { AddCommand } from '../command.js';
 import { toNumber } from '../given-values.js';
 import { example } from '../program.js';
+import { receiverColumns } from '../receiver-columns.js';
 import { type Column, table } from '../table.js';
 import { shown, shownCount, shownNumber } from '../text.js';
 import { relative, shownDuration } from '../times.js';
@@ -10,10 +11,10 @@ import { relative, shownDuration } from '../times.js';
 export const fleet: AddCommand = (program, cli) => {
   program
     .command('fleet')
-    .summary('list the processes that handle messages')
+    .summary('list the processes that handle messages, and those who receive some')
     .description(
-      'Lists the processes that handle messages, with their versions and clocks, how busy they are and what they own; and what was ' +
-        'done for each topic in the last minutes. It is up to 5 s old.',
+      'Lists the processes that handle messages, with their versions and clocks, how busy they are and what they own; those who receive ' +
+        'messages; and what was done for each topic in the last minutes. It is up to 5 s old.',
     )
     .argument('[topic]', 'all processes, but only what they own and did of this topic')
     .option('--minutes <number>', 'how far back, 0 to 15', toNumber, 5)
@@ -22,11 +23,14 @@ export const fleet: AddCommand = (program, cli) => {
       cli.open(async (queues) => {
         const found = await queues.admin.fleet({ minutes, ...(topic !== undefined && { topic }) });
         if (topic !== undefined && found.topics.length === 0) await cli.assertKnown(queues, topic);
-        const { at, processes, topics } = found;
+        const { at, processes, receivers, topics } = found;
+        const now = at.getTime();
+        if (processes.length + topics.length === 0) await cli.tellEmpty(queues);
         cli.print(found, () => [
           ...(processes.length === 0
             ? ['No process handles messages.']
-            : table(processColumns(at.getTime(), topic, cli), processes, cli)),
+            : table(processColumns(now, topic, cli), processes, cli)),
+          ...(receivers.length === 0 ? [] : ['', ...table(receiverColumns(now, cli.paint), receivers, cli)]),
           ...(topics.length === 0 ? [] : ['', ...table(TOPIC_COLUMNS, topics, cli)]),
         ]);
       }),

@@ -85,7 +85,7 @@ async function serve(
   const { serveGateway } = await import('../../gateway/serve-gateway.js');
   const tell = (text: string): void => cli.note(text);
   const log = { log: cli.isJson ? () => {} : tell, warn: tell, error: tell };
-  const connection = await openGatewayConnection('nestjs-delay-queue', { ...cli.connectionOptions, topics, log });
+  const connection = await openGatewayConnection('nestjs-delay-queue', { ...cli.ownConnectionOptions, topics, log });
   try {
     await cli.interruptible(async (ended) => {
       const names = Object.keys(topics);

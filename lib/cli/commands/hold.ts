@@ -1,4 +1,5 @@
 import { type AddCommand, TOPIC } from '../command.js';
+import { toDuration } from '../given-values.js';
 import { example } from '../program.js';
 import { shownTime } from '../times.js';
 
@@ -11,7 +12,7 @@ export const hold: AddCommand = (program, cli) => {
         'resume; a hold that lasts longer stays.',
     )
     .argument(...TOPIC)
-    .requiredOption('--for <duration>', "how long from now, such as '30m'")
+    .requiredOption('--for <duration>', "how long from now, such as '30m'", toDuration)
     .addHelpText('after', example('hold order.timeout --for 30m'))
     .action(async (topic, { for: delay }) =>
       cli.open(async (queues) => {

@@ -5,7 +5,7 @@ import type { PublishOptions } from '../../messages/publish-options.interface.js
 import type { Cli, Queues } from '../cli.js';
 import { notFound } from '../cli-error.js';
 import { type AddCommand, TOPIC } from '../command.js';
-import { TIME_FORMS, readJson, toHeaders, toNumber, toTags, toTime } from '../given-values.js';
+import { TIME_FORMS, readJson, toDuration, toHeaders, toNumber, toTags, toTime } from '../given-values.js';
 import { example } from '../program.js';
 import { shown } from '../text.js';
 import { shownTime } from '../times.js';
@@ -29,16 +29,24 @@ export const publish: AddCommand = (program, cli) => {
     .argument('<payload>', 'JSON, @file, or - for the standard input')
     .option('--id <id>', 'names the message; default: a UUIDv7')
     .option('--key <key>', 'places the message in a partition; default: the id')
-    .option('--delay <duration>', "time from now until it is due, such as '30m'")
+    .option('--delay <duration>', "time from now until it is due, such as '30m'", toDuration)
     .option('--deliver-at <time>', `when it is due, as ${TIME_FORMS}`, toTime)
     .option('--attempts <number>', 'how many deliveries may fail before it is a dead letter', toNumber)
     .option('--backoff <backoff>', `wait between attempts, as JSON: '{"type":"fixed","delay":"1m"}'`)
-    .option('--timeout <duration>', 'longest run of one handler call')
-    .option('--expire-after <duration>', 'dead letter if it is not delivered within this time after it was due')
+    .option('--timeout <duration>', 'longest run of one handler call', toDuration)
+    .option(
+      '--expire-after <duration>',
+      'dead letter if it is not delivered within this time after it was due',
+      toDuration,
+    )
     .option('--header <name=value>', 'stored with the payload; may be given several times', toHeaders)
     .option('--tag <tag>', 'what it can be found by; may be given several times', toTags)
     .addOption(new Option('--on-duplicate <what>', 'if the id exists').choices(ON_DUPLICATE))
-    .option('--max-wait <duration>', 'with --on-duplicate replace: due at most so long after the first publish')
+    .option(
+      '--max-wait <duration>',
+      'with --on-duplicate replace: due at most so long after the first publish',
+      toDuration,
+    )
     .option('--create', 'make the topic, although one with nearly the same name exists')
     .addHelpText('after', example(`publish order.timeout '{"orderId":"42"}' --id 42 --delay 30m`))
     .action(async (topic, text, { create = false, header, tag, backoff, ...given }) => {

@@ -2,7 +2,7 @@ import { runBulk } from '../bulk.js';
 import { usageError } from '../cli-error.js';
 import type { AddCommand } from '../command.js';
 import { deadLetterCommand, missingOf, selectionOf } from '../dead-letter-command.js';
-import { readJson } from '../given-values.js';
+import { readJson, toDuration } from '../given-values.js';
 import { example } from '../program.js';
 
 export const requeue: AddCommand = (program, cli) => {
@@ -12,7 +12,7 @@ export const requeue: AddCommand = (program, cli) => {
       'Schedules dead letters again, with all their attempts before them: one by its id, those that a filter fits, or all. ' +
         'Payload, headers and options stay as they are.',
     )
-    .option('--delay <duration>', 'time until they are due', '0')
+    .option('--delay <duration>', 'time until they are due', toDuration, '0')
     .option('--payload <payload>', 'with --id: another payload, as JSON, @file, or - for the standard input')
     .addHelpText(
       'after',

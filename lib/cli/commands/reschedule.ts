@@ -2,7 +2,7 @@ import { runBulk } from '../bulk.js';
 import { printChange } from '../change-message.js';
 import { usageError } from '../cli-error.js';
 import type { AddCommand } from '../command.js';
-import { TIME_FORMS, toTime } from '../given-values.js';
+import { TIME_FORMS, toDuration, toTime } from '../given-values.js';
 import { chosenOf, manyCommand } from '../message-filter-options.js';
 import { example } from '../program.js';
 
@@ -12,7 +12,7 @@ export const reschedule: AddCommand = (program, cli) => {
     .description(
       'Moves a message that waits, or without an id those that fit all filters, to another time: say either how long from now, or when.',
     )
-    .option('--delay <duration>', "time from now, such as '30m'")
+    .option('--delay <duration>', "time from now, such as '30m'", toDuration)
     .option('--deliver-at <time>', `when it is due, as ${TIME_FORMS}`, toTime)
     .addHelpText(
       'after',

@@ -48,7 +48,9 @@ const list: AddToGroup = (group, cli) => {
             ),
           ],
         );
-        if (all.length + untold.length === 0 && !cli.isJson) cli.note('There are no schedules.');
+        if (all.length + untold.length > 0) return;
+        if (!cli.isJson) cli.note('There are no schedules.');
+        await cli.tellEmpty(queues);
       }),
     );
 };

@@ -1,9 +1,11 @@
 import type { PartitionStatus, TopicStats } from '../../admin/topic-stats.js';
+import type { FleetReceiver } from '../../admin/fleet.js';
 import type { Cli } from '../cli.js';
 import type { AddCommand } from '../command.js';
 import { EXIT } from '../exit-codes.js';
 import { countAll, overviewColumns, overviewDocument } from '../overview.js';
 import { example } from '../program.js';
+import { receiverColumns } from '../receiver-columns.js';
 import { type Column, pairs, table } from '../table.js';
 import { shownCount, shownNumber } from '../text.js';
 import { relative, shownTime } from '../times.js';
@@ -21,6 +23,7 @@ export const stats: AddCommand = (program, cli) => {
       cli.open(async (queues) => {
         if (topic === undefined) {
           const all = await countAll(queues.admin);
+          if (all.length === 0) await cli.tellEmpty(queues);
           const now = queues.broker.now();
           if (all.some(({ stats: counted }) => counted && counted.unreachable.length > 0))
             cli.exitCode = EXIT.unavailable;
@@ -31,15 +34,23 @@ export const stats: AddCommand = (program, cli) => {
         const counted = await queues.admin.stats(topic);
         if (counted.partitions.length === 0) await cli.assertKnown(queues, topic);
         if (counted.unreachable.length > 0) cli.exitCode = EXIT.unavailable;
-        cli.print(counted, () => linesOf(counted, queues.broker.now(), cli));
+        const { receivers } = await queues.admin.fleet({ topic, minutes: 0 });
+        cli.print({ ...counted, receivers }, () => linesOf(counted, receivers, queues.broker.now(), cli));
       }),
     );
 };
 
-function linesOf(counted: TopicStats, now: number, { paint, width }: Cli): string[] {
-  const { scheduled, due, inFlight, dead, nextDueAt, oldestDueAt, paused, counters, partitions, unreachable } = counted;
+function linesOf(
+  counted: TopicStats,
+  receivers: readonly FleetReceiver[],
+  now: number,
+  { paint, width }: Cli,
+): string[] {
+  const { scheduled, due, inFlight, retrying, dead, nextDueAt, oldestDueAt, paused, heldUntil } = counted;
+  const { counters, partitions, unreachable } = counted;
   const unowned = partitions.filter(({ owner }) => owner === undefined).length;
-  const owned = unowned === 0 ? 'all owned' : paint('yellow', `${unowned} owned by nobody`);
+  const isReceived = receivers.some(({ state }) => state !== 'gone');
+  const owned = unowned === 0 ? 'all owned' : paint(isReceived ? 'dim' : 'yellow', `${unowned} owned by nobody`);
   const happened = Object.entries(counters).map(([name, count]) => `${name} ${shownNumber(count)}`);
   const summary = pairs(
     [
@@ -47,15 +58,24 @@ function linesOf(counted: TopicStats, now: number, { paint, width }: Cli): strin
       ['partitions', `${partitions.length}, ${owned}`],
       ['unreachable', unreachable.length === 0 ? undefined : paint('red', `${unreachable.join(' ')}, not counted`)],
       ['paused', paused ? paint('yellow', 'yes') : 'no'],
+      [
+        'held',
+        heldUntil && heldUntil.getTime() > now ? paint('yellow', `until ${shownTime(heldUntil, now)}`) : undefined,
+      ],
       ['scheduled', `${shownNumber(scheduled)}, the next one due ${shownTime(nextDueAt, now)}`],
       ['due', due > 0 ? `${paint('yellow', shownNumber(due))}, the oldest one ${shownTime(oldestDueAt, now)}` : '0'],
       ['in flight', shownNumber(inFlight)],
+      [
+        'retrying',
+        retrying > 0 ? paint('yellow', `${shownNumber(retrying)}, whose last attempt failed`) : shownNumber(retrying),
+      ],
       ['dead', dead > 0 ? paint('red', shownCount(dead, 'dead letter')) : '0'],
       ['so far', happened.join(', ')],
     ],
     paint,
   );
-  return [...summary, '', ...table(partitionColumns(now), partitions, { paint, width })];
+  const told = receivers.length === 0 ? [] : ['', ...table(receiverColumns(now, paint), receivers, { paint, width })];
+  return [...summary, ...told, '', ...table(partitionColumns(now), partitions, { paint, width })];
 }
 
 function partitionColumns(now: number): Column<PartitionStatus>[] {

@@ -4,7 +4,7 @@ import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { parseDuration } from '../../time/duration.js';
 import type { Cli, Queues } from '../cli.js';
 import type { AddCommand } from '../command.js';
-import { toNumber } from '../given-values.js';
+import { toDuration, toNumber } from '../given-values.js';
 import { type OverviewTopic, countAll, overviewColumns, overviewDocument } from '../overview.js';
 import { example } from '../program.js';
 import { type Column, table } from '../table.js';
@@ -34,7 +34,7 @@ export const top: AddCommand = (program, cli) => {
         'first. ' +
         'Ctrl-C ends it. With --json: a line of JSON for each look.',
     )
-    .option('--interval <duration>', 'time between two looks, at least 500 ms', '2s')
+    .option('--interval <duration>', 'time between two looks, at least 500 ms', toDuration, '2s')
     .option('--count <number>', 'end after so many looks', toNumber)
     .addHelpText('after', example('top', 'top --interval 5s --count 2 --json'))
     .action(async ({ interval, count = Infinity }) => {
@@ -55,6 +55,7 @@ async function watch(
     try {
       const look: Look = { at: queues.broker.now(), topics: await countAll(queues.admin) };
       show(cli, look, before);
+      if (look.topics.length === 0 && !before) await cli.tellEmpty(queues);
       before = look;
     } catch (error) {
       // What has watched for a while goes on when Redis is back.
@@ -116,8 +117,8 @@ function overdueSince({ stats }: Line): number {
 }
 
 function documentOf(line: Line): object {
-  const { stats, rates } = line;
+  const { stats, receivers, rates } = line;
   if (!stats) return overviewDocument(line);
   const { partitions, ...counts } = stats;
-  return { ...counts, owned: partitions.filter(({ owner }) => owner !== undefined).length, rates };
+  return { ...counts, receivers, owned: partitions.filter(({ owner }) => owner !== undefined).length, rates };
 }

@@ -8,7 +8,10 @@ export const topics: AddCommand = (program, cli) => {
     .description('Lists the topics that were ever used under the prefix, also those that have been empty for long.')
     .addHelpText('after', example('topics'))
     .action(async () => {
-      const names = await cli.open(async ({ admin }) => admin.topics());
-      cli.print({ topics: names }, () => names);
+      await cli.open(async (queues) => {
+        const names = await queues.admin.topics();
+        cli.print({ topics: names }, () => names);
+        if (names.length === 0) await cli.tellEmpty(queues);
+      });
     });
 };

@@ -17,6 +17,8 @@ export interface PartitionSharingOptions {
   /** Milliseconds. */
   readonly heartbeat: number;
   readonly reporter: Pick<ProcessReporter, 'poke' | 'forgotten'>;
+  /** Called when a receipt was used elsewhere: its delivery lasts for so long from now on, in milliseconds; 0: it has ended. */
+  readonly leaseChanged: (token: string, lease: number) => void;
   /** Called when Redis turns out to have lost data. */
   readonly onDataLost: () => void;
 }
@@ -154,6 +156,7 @@ export class PartitionSharing implements Startable, FleetMember {
   }
 
   leaseChanged({ topic, index }: Partition, token: string, lease: number): void {
+    this.#options.leaseChanged(token, lease);
     this.#consumers.get(topic)?.leaseChanged(index, token, lease);
   }
 

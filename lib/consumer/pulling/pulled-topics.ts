@@ -12,6 +12,7 @@ import type { TopicConsumer } from '../ownership/topic-consumer.js';
 import { PulledTopic } from './pulled-topic.js';
 import type { Room } from './room.js';
 import type { Received } from './handing-out.js';
+import type { KnownReceivers } from './known-receivers.js';
 
 /** For how long this process takes part in a topic after the last receive() has ended, in milliseconds: the next may follow soon. */
 const LINGER = 5000;
@@ -26,6 +27,7 @@ export interface PulledTopicsOptions {
   readonly lease: number;
   /** How long Redis may take for a call, in milliseconds. */
   readonly timeout: number;
+  readonly known: KnownReceivers;
   /** Makes a consumer of a topic. Rejects with a BrokerUnavailableError. */
   readonly consume: (pulled: PulledTopic) => Promise<void>;
   /** Stores with a topic what this process was told for it. Never rejects. */
@@ -43,6 +45,8 @@ export interface ReceiveRequest {
   readonly signal: AbortSignal;
   /** Shared with other calls. */
   readonly room?: Room | undefined;
+  /** Names whoever receives. */
+  readonly consumer: string;
 }
 
 /**
@@ -87,6 +91,7 @@ export class PulledTopics {
     const startedAt = this.#options.context.clock.now();
     pulled.assertReadable(Infinity);
     const told = this.#enter(pulled);
+    const end = this.#options.known.begin(topic, request.consumer);
     try {
       const consumer = pulled.consumer as TopicConsumer;
       const deliveries = this.#isStopped
@@ -102,6 +107,7 @@ export class PulledTopics {
       }
       return { consumer, deliveries, lease };
     } finally {
+      end();
       this.#leave(pulled);
     }
   }

@@ -1,10 +1,12 @@
 import type { SettleStatus } from '../../messages/settle-status.js';
-import type { TopicRef } from '../../messages/topic.js';
+import { type TopicRef, checkedTopicName } from '../../messages/topic.js';
 import type { Duration } from '../../time/duration.js';
 import { MIN_LEASE } from '../../checks/limits.js';
 import { duration } from '../../checks/rules.js';
 import { HandingOut } from './handing-out.js';
+import { KnownReceivers } from './known-receivers.js';
 import { PulledTopics, type PulledTopicsOptions, type ReceiveRequest, shutsDown } from './pulled-topics.js';
+import { decodeReceipt } from './receipt.js';
 import { Receipts } from './receipts.js';
 import type { ExtendResult, ReceiptDesk, ReceivedMessage } from './received-message.js';
 import { type ReceivedOutcome, checkedOutcome } from './received-outcome.js';
@@ -12,15 +14,23 @@ import { type ReceivedOutcome, checkedOutcome } from './received-outcome.js';
 /** For how long a message may belong to its receiver. */
 export const RECEIVED_LEASE = duration(MIN_LEASE);
 
+export interface PullingOptions extends Omit<PulledTopicsOptions, 'known'> {
+  /** Called when somebody receives who was not known. */
+  readonly onNewReceiver: () => void;
+}
+
 /** All that this process does about messages that somebody receives. */
 export class Pulling implements ReceiptDesk {
+  readonly known: KnownReceivers;
   readonly #topics: PulledTopics;
   readonly #receipts: Receipts;
   readonly #handingOut: HandingOut;
   #isClosed = false;
 
-  constructor(options: PulledTopicsOptions) {
-    this.#topics = new PulledTopics(options);
+  constructor(options: PullingOptions) {
+    const { clock, broker } = options.context;
+    this.known = new KnownReceivers({ clock, now: () => broker.now(), onNew: options.onNewReceiver });
+    this.#topics = new PulledTopics({ ...options, known: this.known });
     this.#receipts = new Receipts({ ...options, consumerOf: (topic) => this.#topics.consumerOf(topic) });
     this.#handingOut = new HandingOut(options, this);
   }
@@ -31,19 +41,26 @@ export class Pulling implements ReceiptDesk {
     const received = await this.#topics.receive(topic, request);
     const messages = await this.#handingOut.give(received, request.signal, request.room);
     if (messages.length === 0) request.signal.throwIfAborted();
+    const tokens = request.lease === 0 ? [] : messages.map(({ receipt }) => decodeReceipt(receipt).token);
+    this.known.took(checkedTopicName(topic), request.consumer, tokens, request.lease);
     return messages;
   }
 
   /** @throws InvalidArgumentError, BrokerUnavailableError, ReceiverUnavailableError */
   async settle(receipt: string, outcome: ReceivedOutcome): Promise<SettleStatus> {
     this.#assertOpen();
-    return this.#receipts.settle(receipt, checkedOutcome(outcome));
+    const status = await this.#receipts.settle(receipt, checkedOutcome(outcome));
+    this.known.lasts(decodeReceipt(receipt).token, 0);
+    return status;
   }
 
   /** @throws InvalidArgumentError, BrokerUnavailableError, ReceiverUnavailableError */
   async extend(receipt: string, lease: Duration): Promise<ExtendResult> {
     this.#assertOpen();
-    return this.#receipts.extend(receipt, RECEIVED_LEASE('lease', lease));
+    const length = RECEIVED_LEASE('lease', lease);
+    const result = await this.#receipts.extend(receipt, length);
+    this.known.lasts(decodeReceipt(receipt).token, result === 'stale' ? 0 : length);
+    return result;
   }
 
   /** Whether this process has to do with a topic only because it is received. */

@@ -70,6 +70,8 @@ export function nodeOf({ info, config, cluster, node }: Facts, address = 'host:6
     wait: async () => 1,
     slowCalls: async () => [],
     setAside: async () => ({ keys: [], complete: true }),
+    prefixes: async () => ({ isOwn: true, others: [] }),
+    database: 0,
     ...node,
   };
 }
@@ -78,6 +80,7 @@ export function serverOf(facts: Facts): InspectedServer {
   return {
     address: 'host:6379',
     isClusterClient: false,
+    prefix: 'dq',
     isSharded: true,
     role: undefined,
     nodes: [nodeOf(facts)],

@@ -18,11 +18,20 @@ it('a fleet is cut down to the processes and their topics, without what they did
   const processes = [
     { process: 'a', topics: BOTH, minutes: [1] },
     { process: 'b', topics: [{ topic: 'mails' }], minutes: [1] },
+    { process: 'c', topics: [], minutes: [1] },
   ];
-  const fleet = { at: 1, processes, topics: BOTH } as unknown as Fleet;
+  const receivers = [
+    { topic: 'jobs', processes: ['c'] },
+    { topic: 'mails', processes: ['b'] },
+  ];
+  const fleet = { at: 1, processes, receivers, topics: BOTH } as unknown as Fleet;
   expect(visibleFleet(fleet, VIEWER)).toEqual({
     at: 1,
-    processes: [{ process: 'a', topics: ONE, minutes: [] }],
+    receivers: [receivers[0]],
+    processes: [
+      { process: 'a', topics: ONE, minutes: [] },
+      { process: 'c', topics: [], minutes: [] },
+    ],
     topics: ONE,
   });
 });

@@ -22,6 +22,7 @@ const OVERDUE: PartitionStats = {
   inFlight: 0,
   dead: 0,
   finished: 0,
+  retrying: 0,
   nextDueAt: NOW - 60_000,
   owner: 'me',
   paused: false,

@@ -4,6 +4,8 @@ import {
   type Partition,
   type PartitionCounters,
   type PartitionStats,
+  type ReportedProcess,
+  type ReportedReceiver,
   type SessionRecord,
 } from '../../../lib/broker/broker.interface.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
@@ -23,6 +25,7 @@ const EMPTY: PartitionStats = {
   inFlight: 0,
   dead: 0,
   finished: 0,
+  retrying: 0,
   nextDueAt: undefined,
   owner: 'somebody',
   paused: false,
@@ -35,13 +38,20 @@ function sessionOf(session: string, given: Partial<SessionRecord> = {}): Session
   return { session, count: 1, at: NOW, length: 10 * MINUTE, digest: 'list', left: false, ...given };
 }
 
+function reportOf(receivers: readonly ReportedReceiver[]): ReportedProcess {
+  const state = { since: 0, version: '1.0.0', clockOffset: 0, concurrency: 1, busy: 0, waiting: 0, receivers };
+  return { state, holdings: undefined };
+}
+
 interface Setup {
   readonly topics?: Record<string, number>;
   readonly consumed?: TopicProgress[];
   readonly stats?: (partition: Partition) => Partial<PartitionStats>;
+  /** What the processes have told of those who receive. */
+  readonly receivers?: readonly ReportedReceiver[];
 }
 
-function setUp({ topics = { jobs: 3 }, consumed = [], stats = () => ({}) }: Setup = {}) {
+function setUp({ topics = { jobs: 3 }, consumed = [], stats = () => ({}), receivers = [] }: Setup = {}) {
   const clock = new ManualClock(NOW);
   const logs = new LogBook();
   const calls: string[] = [];
@@ -55,6 +65,10 @@ function setUp({ topics = { jobs: 3 }, consumed = [], stats = () => ({}) }: Setu
         sessionOf('me'),
         sessionOf('somebody'),
       ],
+      reportedProcesses: async (sessions) =>
+        sessions.map((session) =>
+          session === 'somebody' ? reportOf(receivers) : { state: undefined, holdings: undefined },
+        ),
       stats: async (partition) => {
         calls.push(`${partition.topic}:${partition.index}`);
         await answer.before();
@@ -98,10 +112,16 @@ describe('a reading', () => {
   it('adds up the partitions of a topic, and uses the earliest overdue time', async () => {
     const { reader } = setUp({
       consumed: [OWNER],
+      receivers: [
+        { topic: 'jobs', consumer: 'busy', waiting: 0, holding: 2, seenAt: NOW - MINUTE },
+        { topic: 'jobs', consumer: 'idle', waiting: 1, holding: 0 },
+        { topic: 'jobs', consumer: 'gone', waiting: 0, holding: 0, seenAt: NOW - MINUTE },
+        { topic: 'others', consumer: 'busy', waiting: 0, holding: 1, seenAt: NOW },
+      ],
       stats: ({ index }) =>
         [
           { scheduled: 5, due: 2, blocked: 2, dead: 1, finished: 4, nextDueAt: NOW - 4000 },
-          { scheduled: 1, due: 1, nextDueAt: NOW - 9000, owner: undefined },
+          { scheduled: 1, due: 1, retrying: 3, nextDueAt: NOW - 9000, owner: undefined },
           // Its earliest message is not due yet.
           { scheduled: 7, dead: 2, finished: 5, nextDueAt: NOW + 60_000, paused: true },
         ][index] ?? {},
@@ -118,8 +138,11 @@ describe('a reading', () => {
           blocked: 2,
           dead: 3,
           finished: 9,
+          retrying: 3,
           oldestOverdue: 9,
           unownedPartitions: 1,
+          busyReceivers: 1,
+          idleReceivers: 1,
           pausedPartitions: 1,
           heldPartitions: 0,
         },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { ReportedProcess } from '../../../lib/broker/broker.interface.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';
@@ -14,6 +15,8 @@ class Bed {
   readonly handled = new Set<string>();
   /** Topics that were ever used. */
   known: string[] = [];
+  /** What that process has told of itself. */
+  reported: ReportedProcess = { state: undefined, holdings: undefined };
   /** When the sessions of the fleet were read. */
   readonly looks: number[] = [];
   readonly lines: string[] = [];
@@ -28,6 +31,7 @@ class Bed {
         return [{ session: 'other', count: 1, at: this.clock.now(), length: 1000, digest: 'list', left: false }];
       },
       rememberedTopics: async (digests) => digests.map((digest) => (digest === 'list' ? [...this.handled] : undefined)),
+      reportedProcesses: async () => [this.reported],
       topics: async () => this.known,
     },
     clock: this.clock,
@@ -69,7 +73,8 @@ describe('UnhandledTopics', () => {
     expect(bed.lines).toEqual([
       "warn No process handles topic 'ordre.timeout', to which this process publishes: its messages wait until one does. " +
         "See that a method has @DelayedHandler('ordre.timeout'), that its class is a provider or controller of a module " +
-        'that is imported, and that its process runs, on the same Redis with the same prefix, and has not stopped its intake.',
+        "that is imported, or that the topic is received, or named by an option 'push' or 'forward'; and that its process runs, on " +
+        'the same Redis with the same prefix, and has not stopped its intake.',
     ]);
     expect(bed.errors).toMatchObject([
       { source: 'unhandled', topic: 'ordre.timeout', error: { code: 'UNHANDLED_TOPIC', suggestion: undefined } },
@@ -106,6 +111,18 @@ describe('UnhandledTopics', () => {
     expect(bed.clock.nextTimerAt).toBeUndefined();
     await bed.clock.advance(60 * MINUTE);
     expect(bed.looks).toHaveLength(length);
+  });
+
+  it('what somebody receives is handled, also while they are busy', async () => {
+    const bed = new Bed().start();
+    const receiver = { topic: 'jobs', consumer: 'worker', waiting: 0, holding: 1, seenAt: 0 };
+    const state = { since: 0, version: '1.0.0', clockOffset: 0, concurrency: 1, busy: 0, waiting: 0 };
+    bed.reported = { state: { ...state, receivers: [receiver] }, holdings: undefined };
+    await bed.publishFor(2 * MINUTE, 'jobs');
+    expect(bed.unhandled).toEqual([]);
+    bed.reported = { state: { ...state, receivers: [{ ...receiver, holding: 0 }] }, holdings: undefined };
+    await bed.publishFor(5 * MINUTE, 'jobs');
+    expect(bed.unhandled).toEqual(['jobs']);
   });
 
   it('asks nothing about topics that this process handles, also if it publishes before its handlers are known', async () => {

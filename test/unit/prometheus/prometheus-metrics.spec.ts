@@ -14,8 +14,11 @@ const BACKLOG = {
   blocked: 6,
   dead: 2,
   finished: 7,
+  retrying: 8,
   oldestOverdue: 1.5,
   unownedPartitions: 1,
+  busyReceivers: 9,
+  idleReceivers: 10,
   pausedPartitions: 4,
   heldPartitions: 6,
 };
@@ -124,6 +127,9 @@ describe('prometheusMetrics()', () => {
         ['delay_queue_unowned_partitions', 'jobs', 1],
         ['delay_queue_paused_partitions', 'jobs', 4],
         ['delay_queue_held_partitions', 'jobs', 6],
+        ['delay_queue_retrying', 'jobs', 8],
+        ['delay_queue_busy_receivers', 'jobs', 9],
+        ['delay_queue_idle_receivers', 'jobs', 10],
         ['delay_queue_limited_seconds', 'jobs', 3],
       ]),
     );

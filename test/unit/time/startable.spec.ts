@@ -84,6 +84,7 @@ const LOOPS: Record<string, (world: World) => Startable> = {
       heartbeat: 1000,
       reporter: SILENT_REPORTER,
       onDataLost: () => {},
+      leaseChanged: () => {},
     });
     void sharing.begin(['jobs']);
     const { session } = sharing;

@@ -51,6 +51,8 @@ export class RedisConnection {
   readonly #readers = new Set<RedisClient>();
   #subscriber: RedisClient;
   #opening: Promise<void> | undefined;
+  /** Why it could not be opened, and was closed. */
+  #failure: DelayQueueError | undefined;
   #primaryKnown: Promise<void> | undefined;
   #isOpen = false;
   #closing = false;
@@ -134,9 +136,9 @@ export class RedisConnection {
         explain: async () => this.#outage.explained(),
       });
     } catch (error) {
-      const reason = this.toError(error);
+      this.#failure = this.toError(error);
       this.close();
-      throw reason;
+      throw this.#failure;
     }
     this.#isOpen = true;
     this.#outage.start();
@@ -255,10 +257,8 @@ export class RedisConnection {
   }
 
   #closedError(cause: unknown): BrokerUnavailableError {
-    return new BrokerUnavailableError(`The connection to Redis at ${this.address} was closed`, {
-      cause,
-      transient: false,
-    });
+    const message = this.#failure?.message ?? `The connection to Redis at ${this.address} was closed`;
+    return new BrokerUnavailableError(message, { cause: this.#failure ?? cause, transient: false });
   }
 
   /** Makes those connections anew that only read, and so stay at a server that has become a replica. */

@@ -63,6 +63,11 @@ export class ServerInfo {
     return name === undefined ? redis : `${name} ${version} (compatible with ${redis})`;
   }
 
+  /** The numbers of the databases that hold keys. */
+  get databases(): number[] {
+    return Array.from(this.#text.matchAll(/^db(\d+):keys=/gm), ([, number]) => Number(number));
+  }
+
   get replicas(): ReplicaInfo[] {
     return [...this.#text.matchAll(/^slave\d+:(.*?)\r?$/gm)].map(([, line = '']) => {
       const fields = new Map(line.split(',').map((field) => field.split('=') as [string, string]));

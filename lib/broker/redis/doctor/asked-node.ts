@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis';
+import { isError } from '../../../checks/kinds.js';
 import type { Clock } from '../../../time/clock.js';
 import { type ServerTraits, findTraits } from '../connection/server-traits.js';
-import type { InspectedNode, SetAside, SlowCall } from './inspected-server.js';
+import type { FoundPrefixes, InspectedNode, SetAside, SlowCall } from './inspected-server.js';
 import { NotTold } from '../connection/not-told.js';
 import { Questions } from './questions.js';
 import { ServerInfo } from '../connection/server-info.js';
@@ -21,6 +22,9 @@ const MAX_STEPS = 200;
 
 /** Most keys that are named. */
 const MAX_KEYS = 100;
+
+/** Each prefix has one, from its first topic on. */
+const LIST_OF_TOPICS = /^\{([A-Za-z0-9._/-]+):fleet\}:topics$/;
 
 export interface AskedNodeOptions {
   /** `undefined`: there is no connection to it. */
@@ -104,17 +108,41 @@ export class AskedNode implements InspectedNode {
   }
 
   async setAside(): Promise<SetAside> {
-    return this.#questions.ask('SCAN', async () => {
-      const keys = new Set<string>();
-      let cursor = '0';
-      for (let step = 0; step < MAX_STEPS && keys.size < MAX_KEYS; step++) {
-        const found = await this.#connected.scan(cursor, 'MATCH', `{${this.#prefix}:*:set-aside`, 'COUNT', KEYS_A_STEP);
-        cursor = found[0];
-        for (const key of found[1]) keys.add(key);
-        if (cursor === '0') break;
-      }
-      return { keys: [...keys], complete: cursor === '0' };
+    return this.#questions.ask('SCAN', () => this.#scan(`{${this.#prefix}:*:set-aside`));
+  }
+
+  async prefixes(): Promise<FoundPrefixes> {
+    return this.#questions.ask('SCAN for prefixes', async () => {
+      const isOwn = await this.#hasTopics();
+      const others = isOwn ? [] : (await this.#scan('{*:fleet}:topics')).keys;
+      return { isOwn, others: others.flatMap((key) => LIST_OF_TOPICS.exec(key)?.[1] ?? []) };
     });
+  }
+
+  /** `undefined`: another node of a Cluster knows. */
+  async #hasTopics(): Promise<boolean | undefined> {
+    try {
+      return (await this.#connected.hlen(`{${this.#prefix}:fleet}:topics`)) > 0;
+    } catch (error) {
+      if (isError(error) && error.message.startsWith('MOVED ')) return undefined;
+      throw error;
+    }
+  }
+
+  get database(): number {
+    return this.#client?.options.db ?? 0;
+  }
+
+  async #scan(pattern: string): Promise<SetAside> {
+    const keys = new Set<string>();
+    let cursor = '0';
+    for (let step = 0; step < MAX_STEPS && keys.size < MAX_KEYS; step++) {
+      const found = await this.#connected.scan(cursor, 'MATCH', pattern, 'COUNT', KEYS_A_STEP);
+      cursor = found[0];
+      for (const key of found[1]) keys.add(key);
+      if (cursor === '0') break;
+    }
+    return { keys: [...keys], complete: cursor === '0' };
   }
 
   async #time(): Promise<{ readonly roundTrip: number; readonly offset: number }> {

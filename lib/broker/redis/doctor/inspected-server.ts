@@ -19,6 +19,14 @@ export interface SetAside {
   readonly complete: boolean;
 }
 
+/** Which prefixes have topics on a server, as far as its keys were looked through. */
+export interface FoundPrefixes {
+  /** Whether this one has; `undefined`: another node of a Cluster knows. */
+  readonly isOwn: boolean | undefined;
+  /** The others, as they stand in keys; not looked for if this one has. */
+  readonly others: readonly string[];
+}
+
 /** One Redis server. It is asked for each thing once; every question rejects with NotTold if it gets no answer. */
 export interface InspectedNode {
   /** Host and port, or what the connection was given. */
@@ -40,6 +48,9 @@ export interface InspectedNode {
   /** Calls of our scripts among the latest that the server calls slow. */
   slowCalls(): Promise<readonly SlowCall[]>;
   setAside(): Promise<SetAside>;
+  prefixes(): Promise<FoundPrefixes>;
+  /** The number of the database that is used. */
+  readonly database: number;
 }
 
 /** What a connection leads to: one server, or the masters of a Cluster. */
@@ -47,6 +58,8 @@ export interface InspectedServer {
   /** For messages. */
   readonly address: string;
   readonly isClusterClient: boolean;
+  /** As it stands in keys. */
+  readonly prefix: string;
   /** Whether the signal of {@link echo} goes by sharded pub/sub. */
   readonly isSharded: boolean;
   /** What the one who looks is there for; `undefined`: everything. */

@@ -1,4 +1,6 @@
-import { eachNode, ok, percent, warning } from './judgement.js';
+import { NotTold } from '../connection/not-told.js';
+import type { InspectedNode } from './inspected-server.js';
+import { type ServerCheck, eachNode, error, ok, percent, warning } from './judgement.js';
 
 /** From this share of its connections on, a deployment that starts many processes may not get them. */
 const NEARLY_ALL = 0.8;
@@ -42,3 +44,38 @@ export const setAside = eachNode(async (node) => {
     'Find out which program writes there. Look at the keys, keep what you need, and delete them.',
   );
 });
+
+export const prefix: ServerCheck = async ({ address, prefix: own, nodes }) => {
+  const found = await Promise.all(nodes.map(async (node) => node.prefixes()));
+  if (found.some(({ isOwn }) => isOwn)) return [ok(`Redis at ${address} has topics under the prefix '${shown(own)}'.`)];
+  if (found.every(({ isOwn }) => isOwn === undefined)) {
+    throw new NotTold('the node that would know is away', { refused: false });
+  }
+  const nothing = `Nothing is stored under the prefix '${shown(own)}' in database ${nodes[0]?.database ?? 0} of Redis at ${address}`;
+  const others = [...new Set(found.flatMap((one) => one.others))].toSorted().map((name) => `'${shown(name)}'`);
+  if (others.length > 0) {
+    return [
+      error(
+        `${nothing}; there is ${others.slice(0, MAX_NAMED).join(', ')}${others.length > MAX_NAMED ? ', …' : ''}.`,
+        'Give the prefix that the application has. If nothing has used this one yet, all is well.',
+      ),
+    ];
+  }
+  const databases = (await Promise.all(nodes.map(otherDatabases))).flat();
+  if (databases.length === 0) return [ok(`${nothing} yet.`)];
+  return [
+    warning(
+      `${nothing}; there are keys in database ${databases.slice(0, MAX_NAMED).join(', ')}.`,
+      'Give the database that the application has, as in redis://host:6379/2. If nothing has used this one yet, all is well.',
+    ),
+  ];
+};
+
+async function otherDatabases(node: InspectedNode): Promise<number[]> {
+  return (await node.info()).databases.filter((number) => number !== node.database);
+}
+
+/** A colon of a prefix is a slash in keys. */
+function shown(name: string): string {
+  return name.replaceAll('/', ':');
+}

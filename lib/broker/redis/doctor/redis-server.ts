@@ -38,6 +38,7 @@ export function inspectedServer(parts: RedisParts, patience: number): InspectedS
   return {
     address,
     isClusterClient: commands.isCluster,
+    prefix: keys.prefix,
     isSharded: connection.isSharded(key),
     nodes: mastersOf(connection).map(
       (master) =>

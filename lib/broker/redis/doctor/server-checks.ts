@@ -5,7 +5,7 @@ import { activeActive, client, cluster, connection, loading, role, version } fro
 import type { InspectedNode, InspectedServer } from './inspected-server.js';
 import { type Judgement, type ServerCheck, unknown } from './judgement.js';
 import { eviction, evictedKeys, memory } from './memory-checks.js';
-import { connections, setAside, slowScripts } from './operation-checks.js';
+import { connections, prefix, setAside, slowScripts } from './operation-checks.js';
 import { NotTold } from '../connection/not-told.js';
 import { clock, rights, scriptFlags, scriptTime, signals } from './protocol-checks.js';
 
@@ -34,6 +34,7 @@ const CHECKS: Readonly<Record<Exclude<DoctorCheck, 'topics'>, ServerCheck>> = {
   connections,
   'slow-scripts': slowScripts,
   'set-aside': setAside,
+  prefix,
 };
 
 /** What the boot warns of: settings with which messages may be lost, and a clock by which a deliverAt would be wrong. */

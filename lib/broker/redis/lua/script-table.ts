@@ -40,7 +40,7 @@ export interface ScriptTable {
   'set-keys-aside': 'key aside | expected_type';
   'set-terms': 'config | limits handling';
   settle: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running rates rated resting finished endings tags tagged answered owner | wake_command channel sequence process durations outcomes tokens claimant ...';
-  stats: 'scheduled inflight dead owner meta blocked finished | ';
+  stats: 'scheduled inflight dead owner meta blocked finished errors | ';
   'trim-dead': 'dead messages deliveries errors keyed scheduled inflight blocked queues places running resting meta tags tagged | wake_command channel max_age max_count';
   'trim-finished': 'finished endings messages keyed meta | ';
 }

@@ -1,15 +1,15 @@
 -- Counts what partitions hold.
 --
--- KEYS  scheduled ZSET, inflight ZSET, dead ZSET, owner STRING, meta HASH, blocked ZSET, finished ZSET, ... (the same of further
---       partitions, which the same node holds)
+-- KEYS  scheduled ZSET, inflight ZSET, dead ZSET, owner STRING, meta HASH, blocked ZSET, finished ZSET, errors HASH, ... (the same
+--       of further partitions, which the same node holds)
 -- Reply {now_us, then for each partition {scheduled, due, in flight, dead, next due ms or -1, owner or '', blocked, finished,
---       held until ms or -1, then the fields of meta and their values}}
+--       retrying, held until ms or -1, then the fields of meta and their values}}
 -- Cost  O(log size) for each partition
 
 -- @use now (now_us, now)
 -- @use times (LONGEST, to_time)
 
-local function count(scheduled, inflight, dead, owner, meta, blocked, finished)
+local function count(scheduled, inflight, dead, owner, meta, blocked, finished, errors)
   -- They wait too, but not to be claimed.
   local blocked_count = redis.call('ZCARD', blocked)
   local next_due = tonumber(redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2])
@@ -18,15 +18,18 @@ local function count(scheduled, inflight, dead, owner, meta, blocked, finished)
   for i = 1, #fields, 2 do
     if fields[i] == 'held' then held_until = tonumber(fields[i + 1]) end
   end
+  local dead_count = redis.call('ZCARD', dead)
   local counts = {
     redis.call('ZCARD', scheduled) + blocked_count,
     next_due and next_due <= now and redis.call('ZCOUNT', scheduled, '-inf', now) or 0,
     redis.call('ZCARD', inflight),
-    redis.call('ZCARD', dead),
+    dead_count,
     next_due and to_time(next_due) or -1,
     redis.call('GET', owner) or '',
     blocked_count,
     redis.call('ZCARD', finished),
+    -- Each dead letter has a failure, and so has what is tried again.
+    math.max(0, redis.call('HLEN', errors) - dead_count),
     held_until and held_until > now and held_until <= now + LONGEST and to_time(held_until) or -1,
   }
   for i = 1, #fields do counts[#counts + 1] = fields[i] end

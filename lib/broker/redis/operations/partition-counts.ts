@@ -41,7 +41,8 @@ export class PartitionCounts {
 }
 
 function partitionStats(reply: Reply): PartitionStats {
-  const [scheduled, due, inFlight, dead, nextDueAt, owner, blocked, finishedCount, heldUntil, ...meta] = reply;
+  const [scheduled, due, inFlight, dead, nextDueAt, owner, blocked, finishedCount, retrying, heldUntil, ...meta] =
+    reply;
   const fields = new Map<string, string>();
   for (let i = 0; i < meta.length; i += 2) fields.set(meta[i] as string, meta[i + 1] as string);
   return {
@@ -51,6 +52,7 @@ function partitionStats(reply: Reply): PartitionStats {
     inFlight: inFlight as number,
     dead: dead as number,
     finished: finishedCount as number,
+    retrying: retrying as number,
     nextDueAt: timeOrNone(nextDueAt),
     owner: sessionOfOwner(owner as string),
     paused: fields.has('paused'),

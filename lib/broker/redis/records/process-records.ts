@@ -1,9 +1,10 @@
 import { MAX_PARTITIONS } from '../../../checks/limits.js';
+import { isConsumer } from '../../../messages/consumer-name.js';
 import { isPlainObject } from '../../../checks/kinds.js';
 import { isWithin } from '../../../checks/validate.js';
 import { isName } from '../../../messages/topic.js';
 import { MAX_TIME } from '../../../time/date.js';
-import type { Holdings, ProcessState, ReportedWork, TopicWork } from '../../broker.interface.js';
+import type { Holdings, ProcessState, ReportedReceiver, ReportedWork, TopicWork } from '../../broker.interface.js';
 
 // How reports of processes are written: `[number, …]` as JSON, which the scripts compare by its number. What cannot be read counts as not
 // there: another program may have written it, or a later version.
@@ -20,7 +21,7 @@ export function encodeReport(number: number, report: ProcessState | Holdings): s
 export function decodeProcessState(text: string | null): ProcessState | undefined {
   const state = reportIn(text);
   if (!isPlainObject(state)) return undefined;
-  const { since, version, clockOffset, concurrency, busy, waiting, starved = [], fleetEvents } = state;
+  const { since, version, clockOffset, concurrency, busy, waiting, starved = [], fleetEvents, receivers } = state;
   if (typeof version !== 'string' || version.length > MAX_VERSION_LENGTH) return undefined;
   if (!isWithin(since, 0, MAX_TIME) || !isWithin(clockOffset, -MAX_TIME, MAX_TIME)) return undefined;
   if (!isCount(concurrency) || !isCount(busy) || !isCount(waiting)) return undefined;
@@ -34,7 +35,17 @@ export function decodeProcessState(text: string | null): ProcessState | undefine
     waiting,
     ...(starved.length > 0 && { starved }),
     ...(fleetEvents === true && { fleetEvents }),
+    ...(Array.isArray(receivers) && { receivers: receivers.flatMap(receiversIn) }),
   };
+}
+
+/** Nothing if it is none. */
+function receiversIn(value: unknown): ReportedReceiver[] {
+  if (!isPlainObject(value)) return [];
+  const { topic, consumer, waiting, holding, seenAt } = value;
+  if (!isName(topic) || !isConsumer(consumer) || !isCount(waiting) || !isCount(holding)) return [];
+  const seen = isWithin(seenAt, 0, MAX_TIME) ? { seenAt } : {};
+  return [{ topic, consumer, waiting, holding, ...seen }];
 }
 
 export function decodeHoldings(text: string | null): Holdings | undefined {

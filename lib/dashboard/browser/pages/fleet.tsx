@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { Fleet, FleetProcess } from '../../../admin/fleet.js';
+import type { Fleet, FleetProcess, FleetReceiver } from '../../../admin/fleet.js';
 import { useLook } from '../api.js';
 import { Sparkbars } from '../charts.js';
 import { compact, duration, processName } from '../format.js';
@@ -22,43 +22,83 @@ export function FleetPage(): JSX.Element {
     <>
       <h1>{t.nav.fleet}</h1>
       <Shown look={look}>
-        {({ processes }) =>
-          processes.length === 0 ? (
-            <Card>
-              <Empty>{t.fleet.none}</Empty>
-            </Card>
-          ) : (
-            <Card>
-              <Table
-                label={t.nav.fleet}
-                rows={processes}
-                keyOf={({ process }) => process}
-                columns={[
-                  {
-                    name: t.fleet.process,
-                    cell: ({ process, topics }) => (
-                      <>
-                        <span class="mono strong" title={process}>
-                          {processName(process)}
-                        </span>
-                        <span class="narrow muted">{t.fleet.partitions(partitionsOf(topics))}</span>
-                      </>
-                    ),
-                  },
-                  { name: t.fleet.version, isSecondary: true, cell: ({ version }) => version ?? t.state.none },
-                  { name: t.fleet.since, isSecondary: true, cell: ({ since }) => <Time at={since} /> },
-                  { name: t.fleet.heard, isSecondary: true, cell: ({ renewedAt }) => <Time at={renewedAt} /> },
-                  { name: t.fleet.busy, cell: (process) => <Load process={process} /> },
-                  { name: t.fleet.owns, isSecondary: true, cell: (process) => <Owned process={process} /> },
-                  { name: t.fleet.last10, isSecondary: true, cell: (process) => <Work process={process} /> },
-                  { name: t.fleet.clock, isSecondary: true, cell: (process) => <Clock process={process} /> },
-                ]}
-              />
-            </Card>
-          )
-        }
+        {({ processes, receivers }) => (
+          <>
+            <Processes processes={processes} />
+            {receivers.length > 0 && <Receivers receivers={receivers} />}
+          </>
+        )}
       </Shown>
     </>
+  );
+}
+
+function Processes({ processes }: { processes: readonly Json<FleetProcess>[] }): JSX.Element {
+  const t = text();
+  if (processes.length === 0) {
+    return (
+      <Card>
+        <Empty>{t.fleet.none}</Empty>
+      </Card>
+    );
+  }
+  return (
+    <Card>
+      <Table
+        label={t.nav.fleet}
+        rows={processes}
+        keyOf={({ process }) => process}
+        columns={[
+          {
+            name: t.fleet.process,
+            cell: ({ process, topics }) => (
+              <>
+                <span class="mono strong" title={process}>
+                  {processName(process)}
+                </span>
+                <span class="narrow muted">{t.fleet.partitions(partitionsOf(topics))}</span>
+              </>
+            ),
+          },
+          { name: t.fleet.version, isSecondary: true, cell: ({ version }) => version ?? t.state.none },
+          { name: t.fleet.since, isSecondary: true, cell: ({ since }) => <Time at={since} /> },
+          { name: t.fleet.heard, isSecondary: true, cell: ({ renewedAt }) => <Time at={renewedAt} /> },
+          { name: t.fleet.busy, cell: (process) => <Load process={process} /> },
+          { name: t.fleet.owns, isSecondary: true, cell: (process) => <Owned process={process} /> },
+          { name: t.fleet.last10, isSecondary: true, cell: (process) => <Work process={process} /> },
+          { name: t.fleet.clock, isSecondary: true, cell: (process) => <Clock process={process} /> },
+        ]}
+      />
+    </Card>
+  );
+}
+
+const TONES = { busy: 'accent', idle: 'neutral', gone: 'warning' } as const;
+
+function Receivers({ receivers }: { receivers: readonly Json<FleetReceiver>[] }): JSX.Element {
+  const t = text();
+  return (
+    <Card title={t.fleet.receivers}>
+      <Table
+        label={t.fleet.receivers}
+        rows={receivers}
+        keyOf={({ topic, consumer }) => `${topic} ${consumer}`}
+        columns={[
+          { name: t.fleet.receiver, cell: ({ consumer }) => <span class="mono strong">{consumer}</span> },
+          { name: t.fleet.receivedTopic, cell: ({ topic }) => <a href={href(['topics', topic])}>{topic}</a> },
+          {
+            name: t.fleet.receiverState,
+            cell: ({ state }) => <Badge tone={TONES[state]}>{t.fleet.receiverStates[state]}</Badge>,
+          },
+          { name: t.fleet.holding, isNumber: true, cell: ({ holding }) => compact(holding) },
+          {
+            name: t.fleet.asked,
+            isSecondary: true,
+            cell: ({ waiting, seenAt }) => (waiting > 0 ? t.fleet.waits : <Time at={seenAt} />),
+          },
+        ]}
+      />
+    </Card>
   );
 }
 

@@ -28,7 +28,7 @@ export function OverviewPage({ query }: { query: URLSearchParams }): JSX.Element
         {({ topics, problems, processes }) => (
           <>
             <Totals topics={topics} processes={processes} />
-            <Problems problems={problems} />
+            <Problems problems={problems} topics={topics} />
             <Agenda query={query} />
             <Topics topics={topics} problems={problems} wanted={query.get('topic') ?? ''} />
           </>
@@ -48,6 +48,7 @@ function Totals({ topics, processes }: { topics: readonly Line[]; processes: num
       <Figure name={t.overview.scheduled}>{compact(sum((line) => line.scheduled))}</Figure>
       <Figure name={t.overview.due}>{compact(due)}</Figure>
       <Figure name={t.overview.inFlight}>{compact(sum((line) => line.inFlight))}</Figure>
+      <Figure name={t.overview.retrying}>{compact(sum((line) => line.retrying))}</Figure>
       <Figure name={t.overview.dead} {...(dead > 0 && { tone: 'bad' as const })}>
         {compact(dead)}
       </Figure>
@@ -57,9 +58,12 @@ function Totals({ topics, processes }: { topics: readonly Line[]; processes: num
   );
 }
 
-function Problems({ problems }: { problems: readonly Problem[] }): JSX.Element {
+function Problems({ problems, topics }: { problems: readonly Problem[]; topics: readonly Line[] }): JSX.Element {
   const t = text();
-  if (problems.length === 0) return <div class="notice notice-good">{t.problems.fine}</div>;
+  const unhandled = topics.filter(({ handlers, receivers }) => handlers + receivers === 0).length;
+  if (problems.length === 0) {
+    return <div class="notice notice-good">{unhandled > 0 ? t.problems.idle(unhandled) : t.problems.fine}</div>;
+  }
   const sorted = problems.toSorted((a, b) => rankOf(a) - rankOf(b) || countOf(b) - countOf(a));
   return (
     <Card title={t.problems.title}>
@@ -88,8 +92,9 @@ function countOf(problem: Problem): number {
 }
 
 function wordsOf(problem: Problem): string {
-  const { redis, unreachable, paused, held, noHandler, noOwner, late, dead } = text().problems;
+  const { redis, noProcess, unreachable, paused, held, noHandler, noOwner, late, dead } = text().problems;
   if (problem.kind === 'redis') return redis(problem.check, problem.message);
+  if (problem.kind === 'no-process') return noProcess(problem.count);
   const words = { unreachable, paused, held, 'no-handler': noHandler, 'no-owner': noOwner, late, dead };
   return words[problem.kind](
     problem.topic,
@@ -100,6 +105,7 @@ function wordsOf(problem: Problem): string {
 
 function placeOf(problem: Problem): string {
   if (problem.kind === 'redis' || problem.kind === 'unreachable') return href(['doctor']);
+  if (problem.kind === 'no-process') return href(['fleet']);
   const { kind, topic } = problem;
   if (kind === 'dead') return href(['topics', topic, 'dead']);
   return kind === 'no-owner' || kind === 'no-handler' ? href(['fleet']) : href(['topics', topic]);
@@ -116,7 +122,7 @@ function Topics({
 }): JSX.Element {
   const t = text();
   const [shown, setShown] = useState(PAGE);
-  const troubled = new Set(problems.flatMap((problem) => (problem.kind === 'redis' ? [] : [problem.topic])));
+  const troubled = new Set(problems.flatMap((problem) => ('topic' in problem ? [problem.topic] : [])));
   const fitting = topics
     .filter(({ topic }) => topic.toLowerCase().includes(wanted.trim().toLowerCase()))
     .toSorted(
@@ -161,12 +167,14 @@ function columns(): Column<Line>[] {
   return [
     {
       name: t.overview.topic,
-      cell: ({ topic, paused, due, oldestDueAt }) => (
+      cell: ({ topic, paused, heldUntil, retrying, due, oldestDueAt }) => (
         <>
           <a class="strong" href={href(['topics', topic])}>
             {topic}
           </a>
           {paused && <Badge tone="warning">{t.topic.paused}</Badge>}
+          {heldUntil !== undefined && Date.parse(heldUntil) > now() && <Badge tone="warning">{t.topic.held}</Badge>}
+          {retrying > 0 && <Badge tone="warning">{t.overview.retried(retrying)}</Badge>}
           {due > 0 && <span class="narrow muted">{t.overview.dueSince(due, overdueFor(oldestDueAt))}</span>}
         </>
       ),

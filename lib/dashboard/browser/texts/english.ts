@@ -14,7 +14,7 @@ const CAUSES: Readonly<Record<ExplainCause, string>> = {
   retrying: 'It waits for its next attempt',
   'not-due': 'Its time has not come',
   paused: 'Its topic is paused',
-  'no-consumer': 'No process handles its topic',
+  'no-consumer': 'No process handles its topic, and nobody receives it',
   'no-owner': 'No process owns its partition',
   'owner-silent': 'The process that owns its partition is silent',
   'blocked-by-key': 'Another message of its key comes first',
@@ -85,12 +85,15 @@ export const english = {
         ? `${counted(count, 'partition')} of ${topic} ${count === 1 ? 'does' : 'do'} not answer: what ${count === 1 ? 'it holds' : 'they hold'} is in no figure.`
         : `${topic} cannot be looked at: what Redis has of it cannot be reached, or is damaged.`,
     fine: 'Nothing is wrong: all topics are handled, and nothing is late.',
+    idle: (count: number) =>
+      `Nothing is wrong, and nothing is late. ${counted(count, 'topic')} ${count === 1 ? 'is' : 'are'} handled by no process; nothing waits there.`,
+    noProcess: (count: number) => `No process handles any of ${counted(count, 'topic')}, and nobody receives.`,
     paused: (topic: string, count: number) =>
       count > 0 ? `${topic} is paused, and ${counted(count, 'message')} should have run.` : `${topic} is paused.`,
     held: (topic: string, count: number, until: string) =>
       `${topic} is held until ${until}; ${counted(count, 'message')} ${count === 1 ? 'is' : 'are'} due.`,
     noHandler: (topic: string, count: number) =>
-      `No process handles ${topic}, and ${counted(count, 'message')} wait${count === 1 ? 's' : ''}.`,
+      `No process handles ${topic}, nobody receives it, and ${counted(count, 'message')} wait${count === 1 ? 's' : ''}.`,
     noOwner: (topic: string, count: number) =>
       `${counted(count, 'partition')} of ${topic} ${count === 1 ? 'has' : 'have'} no owner.`,
     late: (topic: string, count: number) =>
@@ -103,6 +106,7 @@ export const english = {
       paused: 'Resume it once the reason is gone',
       held: 'Resume it if that is too late',
       'no-handler': 'Start a process that handles it',
+      'no-process': 'See the fleet',
       'no-owner': 'See the fleet',
       late: 'See its partitions',
       dead: 'Look at them',
@@ -115,6 +119,8 @@ export const english = {
     oldest: 'Oldest overdue',
     dueSince: (count: number, length: string) => `${compact(count)} due, oldest ${length}`,
     inFlight: 'In flight',
+    retrying: 'Retrying',
+    retried: (count: number) => `${compact(count)} retried`,
     dead: 'Dead',
     rate: 'Delivered',
     lateness: 'Late p50 / p99',
@@ -362,6 +368,14 @@ export const english = {
     partitionsOf: (topic: string, count: number) => `${topic}: ${count}`,
     none: 'No process handles messages.',
     last10: 'Last 10 minutes',
+    receivers: 'Who receives',
+    receiver: 'Receiver',
+    receivedTopic: 'Topic',
+    receiverState: 'State',
+    receiverStates: { busy: 'busy', idle: 'idle', gone: 'gone' },
+    holding: 'Has',
+    asked: 'Asked last',
+    waits: 'waits',
   },
   live: {
     hint: 'What the processes report, as it happens.',

@@ -76,7 +76,7 @@ function peekTagged(
 }
 
 export function stats(partition: ModelPartition): PartitionStats {
-  const { scheduled, inflight, dead, finished, lines, owner, paused, heldUntil, counters } = partition;
+  const { scheduled, inflight, dead, finished, errors, lines, owner, paused, heldUntil, counters } = partition;
   return {
     scheduled: scheduled.size + lines.blocked.size,
     due: scheduled.upTo(partition.now).length,
@@ -84,6 +84,7 @@ export function stats(partition: ModelPartition): PartitionStats {
     inFlight: inflight.size,
     dead: dead.size,
     finished: finished.set.size,
+    retrying: errors.size - dead.size,
     nextDueAt: partition.nextDueAt,
     owner: sessionOfOwner(owner),
     paused,

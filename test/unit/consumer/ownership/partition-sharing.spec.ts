@@ -19,7 +19,7 @@ const RELEASE_TIME = 20;
 /** What shares these topics in a process. */
 async function sharingOf(context: ConsumerContext, topics: readonly string[]): Promise<PartitionSharing> {
   const registry = testRegistry(context);
-  const shared = { reporter: SILENT_REPORTER, onDataLost: () => {} };
+  const shared = { reporter: SILENT_REPORTER, onDataLost: () => {}, leaseChanged: () => {} };
   const sharing = new PartitionSharing({ context, registry, heartbeat: HEARTBEAT, ...shared });
   await sharing.begin(topics);
   for (const topic of topics) {

@@ -29,7 +29,7 @@ async function callsWhile(waiting: number): Promise<string[]> {
   });
   await runtime.start();
   const { signal } = new AbortController();
-  const request = { max: 10, wait: 5 * MINUTE, lease: 30_000, signal };
+  const request = { max: 10, wait: 5 * MINUTE, lease: 30_000, signal, consumer: 'a' };
   const calls = Array.from({ length: waiting }, async () => runtime.pulling.receive('images', request));
   await bed.clock.advance(MINUTE);
   process.calls.length = 0;

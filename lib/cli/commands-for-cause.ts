@@ -1,0 +1,45 @@
+import type { ExplainCause } from '../admin/explain-causes.js';
+import type { ExplainFacts } from '../admin/explain.js';
+import { shown } from './text.js';
+
+/** What commands name. */
+interface Named {
+  readonly topic: string;
+  /** Id, and key if it has one of its own. */
+  readonly message: string;
+  readonly facts: ExplainFacts;
+}
+
+const ofFleet = ({ topic }: Named): string[] => [`fleet ${topic}`];
+
+/** The commands that do or show what is advised. */
+const COMMANDS: Readonly<Record<ExplainCause, (named: Named) => readonly string[]>> = {
+  'unknown-id': ({ topic, facts }) => [`search ${topic} --text ${word(facts.id)}`],
+  finished: ({ topic, message }) => [`get ${topic} ${message}`],
+  dead: ({ topic, message }) => [`get ${topic} ${message}`, `requeue ${topic} --id ${message}`],
+  running: ({ topic, message }) => [`cancel ${topic} ${message}`],
+  retrying: ({ topic, message }) => [`get ${topic} ${message}`, `run-now ${topic} ${message}`],
+  'not-due': ({ topic, message }) => [`run-now ${topic} ${message}`, `reschedule ${topic} ${message} --delay 10m`],
+  paused: ({ topic }) => [`resume ${topic}`],
+  'no-consumer': ofFleet,
+  'no-owner': ofFleet,
+  'owner-silent': ofFleet,
+  'blocked-by-key': ({ topic, facts: { blockedBy = '', key = '' } }) => [
+    `explain ${topic} ${word(blockedBy)} --key ${word(key)}`,
+  ],
+  'rate-limited': ({ topic, facts }) => [facts.heldUntil === undefined ? `stats ${topic}` : `resume ${topic}`],
+  'max-in-flight': ({ topic }) => [`peek ${topic} --state in-flight`],
+  starved: ofFleet,
+  behind: ofFleet,
+};
+
+export function commandsFor(cause: ExplainCause, facts: ExplainFacts): readonly string[] {
+  const { topic, id, key } = facts;
+  const message = key === undefined || key === id ? word(id) : `${word(id)} --key ${word(key)}`;
+  return COMMANDS[cause]({ topic, message, facts });
+}
+
+/** As a word of a shell. */
+function word(text: string): string {
+  return /^[\w.:@/][\w.:@/-]*$/.test(text) ? text : `'${shown(text).replaceAll("'", `'\\''`)}'`;
+}
