@@ -1,4 +1,4 @@
-import { UnauthorizedException, VersioningType } from '@nestjs/common';
+import { Controller, Get, Module, UnauthorizedException, VersioningType } from '@nestjs/common';
 import { get } from 'node:http';
 import { ConfigurationError, DelayQueueAdmin, DelayQueueSchedules } from 'nestjs-delay-queue';
 import { DelayQueueGatewayModule, type DelayQueueGatewayOptions } from 'nestjs-delay-queue/gateway';
@@ -115,9 +115,16 @@ describe.each(GATEWAY_KINDS)('rights in the gateway (%s)', (kind) => {
   it('refuses what a page of another site can make a browser send', async () => {
     await fill();
     const gateway = await open(kind);
-    const headers = { 'sec-fetch-site': 'cross-site', 'content-type': 'text/plain' };
-    const { status } = await gateway.send('/v1/schedules/jobs-daily/run', { method: 'POST', headers, body: '' });
-    expect([403, 415]).toContain(status);
+    const run = async (told: Record<string, string>) =>
+      gateway.send('/v1/schedules/jobs-daily/run', {
+        method: 'POST',
+        headers: { 'content-type': 'text/plain', ...told },
+      });
+    // The first is told to https and localhost alone.
+    for (const told of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'http://evil.example' }]) {
+      expect(await run(told)).toMatchObject({ status: 403, content: { code: 'FORBIDDEN' } });
+    }
+    expect((await run({ origin: gateway.url })).status).toBe(200);
   });
 });
 
@@ -172,6 +179,24 @@ describe.each(['Express', 'Fastify'] as const)('the gateway in an application (%
     expect(await gateway.ok('/api/queues/v1/topics/jobs/messages/a%2Fb')).toMatchObject({ id: 'a/b' });
     expect(await gateway.ok('/api/queues/openapi.json')).toMatchObject({ servers: [{ url: '/api/queues' }] });
     expect((await fetch(`${gateway.url}/v1/topics`)).status).toBe(404);
+  });
+
+  it('leaves to the application what the application serves beside it', async () => {
+    @Controller({ path: 'customers/:id', version: '1' })
+    class Customers {
+      @Get()
+      find(): string {
+        return 'ann';
+      }
+    }
+    @Module({ controllers: [Customers] })
+    class CustomersModule {}
+    const gateway = await open(kind, {
+      imports: [CustomersModule],
+      prepare: (nest) => nest.enableVersioning({ type: VersioningType.URI }),
+    });
+    expect(await (await fetch(`${gateway.url}/v1/customers/7`)).text()).toBe('ann');
+    expect(await gateway.ok('/v1/topics')).toEqual({ topics: ['jobs', 'mail'] });
   });
 
   it('asks the guards of the application too', async () => {
