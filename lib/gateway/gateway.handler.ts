@@ -111,7 +111,7 @@ export class GatewayHandler {
   ): Call<unknown, unknown> {
     const { queues, topics, log } = this.#options;
     const { request, response, actor, path, search, base = '' } = asked;
-    const repeatable = { method: route.method, path: `${path}?${search}`, body };
+    const repeatable = { actor, method: route.method, path: `${path}?${search}`, body };
     return {
       queues,
       topics: topics.keys(),
