@@ -263,6 +263,12 @@ export const ScheduleAnswer = z
   } satisfies Shape<Schedule>)
   .meta({ id: 'Schedule' });
 
-export const Schedules = z.object({ schedules: z.array(ScheduleAnswer) }).meta({ id: 'Schedules' });
+const FailedSchedules = z
+  .object({ topic: text, ids: z.array(text), error: ProblemAnswer })
+  .meta({ id: 'FailedSchedules', description: 'Schedules of a topic that cannot be told now.' });
+
+export const Schedules = z
+  .object({ schedules: z.array(ScheduleAnswer), failed: z.array(FailedSchedules) })
+  .meta({ id: 'Schedules' });
 export const Removed = z.object({ removed: flag }).meta({ id: 'Removed' });
 export const Health = z.object({ status: z.enum(['up', 'down']) }).meta({ id: 'Health' });

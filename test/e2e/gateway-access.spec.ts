@@ -5,6 +5,7 @@ import { DelayQueueGatewayModule, type DelayQueueGatewayOptions } from 'nestjs-d
 import { describe, expect, it } from 'vitest';
 import { ROUTES } from '../../lib/gateway/routes.js';
 import { useBed } from '../support/app/bed.js';
+import { RedisKeys } from '../support/internals.js';
 import { CALLERS, GATEWAY_KINDS, type Sent, type TestGateway, useGateways } from '../support/app/gateway.js';
 
 const bed = useBed();
@@ -112,6 +113,21 @@ describe.each(GATEWAY_KINDS)('rights in the gateway (%s)', (kind) => {
     expect(await stored()).toEqual(before);
   });
 
+  it('tells of schedules as far as it can, and names no topic to whoever may not read it', async () => {
+    await fill();
+    const gateway = await open(kind);
+    await bed.redis.hset(new RedisKeys(bed.prefix).topic('secret').config, 'protocol', 99);
+    expect(await gateway.ok('/v1/schedules')).toMatchObject({ schedules: [{ id: 'jobs-daily' }], failed: [] });
+    for (const method of ['GET', 'DELETE']) {
+      expect(await gateway.refusal('/v1/schedules/secret-daily', { method })).toEqual([404, 'SCHEDULE_NOT_FOUND']);
+    }
+    const put = await gateway.send('/v1/schedules/secret-daily', {
+      method: 'PUT',
+      body: { topic: 'jobs', payload: 1, every: '1h' },
+    });
+    expect([put.status, JSON.stringify(put.content)]).toEqual([400, expect.not.stringContaining("secret'")]);
+  });
+
   it('refuses what a page of another site can make a browser send', async () => {
     await fill();
     const gateway = await open(kind);
@@ -152,6 +168,9 @@ describe('the standalone gateway', () => {
     expect(await gateway.ok('/v1/topics')).toEqual({ topics: ['jobs', 'mail', 'secret'] });
     const foreign = ['https://evil.example', 'null', 'http://localhost:1'];
     for (const origin of foreign) expect((await gateway.send('/v1/topics', { headers: { origin } })).status).toBe(403);
+    for (const header of ['x-forwarded-for', 'forwarded', 'via']) {
+      expect((await gateway.send('/v1/topics', { headers: { [header]: 'a.proxy' } })).status).toBe(403);
+    }
     expect(await statusWithHost(gateway.url, 'evil.example')).toBe(403);
     expect(await statusWithHost(gateway.url, 'localhost')).toBe(200);
   });
@@ -197,6 +216,18 @@ describe.each(['Express', 'Fastify'] as const)('the gateway in an application (%
     });
     expect(await (await fetch(`${gateway.url}/v1/customers/7`)).text()).toBe('ann');
     expect(await gateway.ok('/v1/topics')).toEqual({ topics: ['jobs', 'mail'] });
+  });
+
+  it('says which schedules cannot be told now', async () => {
+    await fill();
+    await bed.redis.hset(new RedisKeys(bed.prefix).topic('jobs').config, 'protocol', 99);
+    const gateway = await open(kind);
+    const error = { status: 409, code: 'CONFIGURATION' };
+    expect(await gateway.ok('/v1/schedules')).toMatchObject({
+      schedules: [],
+      failed: [{ topic: 'jobs', ids: ['jobs-daily'], error }],
+    });
+    expect(await gateway.refusal('/v1/schedules?topic=jobs')).toEqual([409, 'CONFIGURATION']);
   });
 
   it('asks the guards of the application too', async () => {
