@@ -35,6 +35,7 @@ import { GatewayHandler } from './gateway.handler.js';
 import { checkedLimits } from './limits.js';
 import { openApiDocument } from './openapi.js';
 import { documentRoute } from './own.routes.js';
+import type { Route } from './route.js';
 import { ROUTES } from './routes.js';
 
 /**
@@ -74,7 +75,7 @@ export type GatewayHttpRequest = HttpRequest;
 
 const OPTIONS = ['path', 'connection', 'topics', 'access', 'actor', 'maxWaiting', 'maxBody'] as const;
 
-const DOCUMENT_PATH = '/openapi.json';
+const DOCUMENT: Route = documentRoute(() => openApiDocument([...ROUTES, DOCUMENT], { tokens: false }));
 
 /** As Express and Fastify write them. All other paths are the application's, also below `/v1`. */
 const PATHS = [...new Set(ROUTES.map(({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1')))];
@@ -119,7 +120,7 @@ export class DelayQueueGatewayModule {
         new GatewayHandler({
           queues: { producer: parts[0], receiver: parts[1], admin: parts[2], schedules: parts[3] },
           topics,
-          routes: [...ROUTES, documentRoute(documentAt)],
+          routes: [...ROUTES, DOCUMENT],
           limits,
           log: new Logger('DelayQueueGateway'),
         }),
@@ -129,11 +130,6 @@ export class DelayQueueGatewayModule {
     const controller = controllerAt({ path, access, actor });
     return { module: DelayQueueGatewayModule, providers: [handler], controllers: [controller] };
   }
-}
-
-/** Documents what is mounted, wherever that is. */
-function documentAt(base: string): object {
-  return openApiDocument([...ROUTES, documentRoute(documentAt)], { base, tokens: false });
 }
 
 function assertPath(path: unknown): asserts path is string {
@@ -163,9 +159,9 @@ function controllerAt({ path, access, actor }: Mounted): Type {
       });
     }
 
-    @All(DOCUMENT_PATH)
+    @All(DOCUMENT.path)
     async describe(@Req() asked: FrameworkRequest, @Res() answered: FrameworkResponse): Promise<void> {
-      const place = placeOf(asked, [DOCUMENT_PATH]);
+      const place = placeOf(asked, [DOCUMENT.path]);
       await this.#handler.handle({ ...rawExchange(asked, answered), ...place, body: undefined, may: nobody });
     }
 

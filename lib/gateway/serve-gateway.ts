@@ -61,10 +61,9 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
   );
   const routes: readonly Route[] = [
     ...ROUTES,
-    documentRoute(() => document),
+    documentRoute(() => openApiDocument(routes, { tokens: tokens.length > 0 })),
     healthRoute(async () => !isClosing && isUp()),
   ];
-  const document = openApiDocument(routes, { base: '', tokens: tokens.length > 0 });
   const handler = new GatewayHandler({ ...options, routes });
   const known = tokens.length === 0 ? undefined : new KnownTokens(tokens);
   const server = createServer(

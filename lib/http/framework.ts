@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
 /** A request of Express or Fastify: what they give besides what Node.js does. */
 export interface FrameworkRequest {
@@ -17,6 +17,7 @@ export interface FrameworkRequest {
 export interface FrameworkResponse {
   readonly raw?: ServerResponse;
   readonly hijack?: () => void;
+  getHeaders?(): OutgoingHttpHeaders;
 }
 
 /**
@@ -45,14 +46,21 @@ export function rawExchange(request: FrameworkRequest, response: FrameworkRespon
     request: request.raw ?? (request as unknown as IncomingMessage),
     response: response.raw ?? (response as unknown as ServerResponse),
     host: request.host,
-    begin: () => response.hijack?.(),
+    begin: () => {
+      // Those that hooks have set; Fastify has them aside until it writes the answer itself.
+      for (const [name, value] of Object.entries(response.raw ? (response.getHeaders?.() ?? {}) : {})) {
+        if (value !== undefined) response.raw?.setHeader(name, value);
+      }
+      response.hijack?.();
+    },
   };
 }
 
-/** The path and the query of a URL, both as they were sent. */
+/** The path and the query that a request was sent to, both as they were sent; its line may have the whole URL (RFC 9112, 3.2.2). */
 export function splitUrl(url: string): { path: string; search: string } {
-  const end = url.indexOf('?');
-  return end < 0 ? { path: url, search: '' } : { path: url.slice(0, end), search: url.slice(end + 1) };
+  const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
+  const end = target.indexOf('?');
+  return end < 0 ? { path: target, search: '' } : { path: target.slice(0, end), search: target.slice(end + 1) };
 }
 
 /** Where a request was sent to, taken apart: what is served is below a base. */

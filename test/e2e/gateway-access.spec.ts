@@ -186,6 +186,16 @@ async function statusWithHost(url: string, host: string): Promise<number | undef
   });
 }
 
+/** Of Express and Fastify alike. */
+interface Answering {
+  header(name: string, value: string): unknown;
+}
+
+/** The instance of Fastify. */
+interface Hooked {
+  addHook(name: string, hook: (request: unknown, response: Answering, next: () => void) => void): unknown;
+}
+
 describe.each(['Express', 'Fastify'] as const)('the gateway in an application (%s)', (kind) => {
   it('is below its path and the prefix, whatever the versioning, and documents that', async () => {
     const gateway = await open(kind, {
@@ -216,6 +226,25 @@ describe.each(['Express', 'Fastify'] as const)('the gateway in an application (%
     });
     expect(await (await fetch(`${gateway.url}/v1/customers/7`)).text()).toBe('ann');
     expect(await gateway.ok('/v1/topics')).toEqual({ topics: ['jobs', 'mail'] });
+  });
+
+  it('sends along what the application has set, below its own', async () => {
+    const gateway = await open(kind, {
+      prepare: (nest) => {
+        const set = (_: unknown, response: Answering, next: () => void): void => {
+          response.header('x-request-id', 'r-1');
+          response.header('content-type', 'text/html');
+          next();
+        };
+        if (kind === 'Express') nest.use(set);
+        else (nest.getHttpAdapter().getInstance() as Hooked).addHook('onRequest', set);
+      },
+    });
+    const { headers } = await gateway.send('/v1/topics');
+    expect([headers.get('x-request-id'), headers.get('content-type')]).toEqual([
+      'r-1',
+      'application/json; charset=utf-8',
+    ]);
   });
 
   it('says which schedules cannot be told now', async () => {
