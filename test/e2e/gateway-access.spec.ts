@@ -191,9 +191,15 @@ interface Answering {
   header(name: string, value: string): unknown;
 }
 
+function setHeaders(_: unknown, response: Answering, next: () => void): void {
+  response.header('x-request-id', 'r-1');
+  response.header('content-type', 'text/html');
+  next();
+}
+
 /** The instance of Fastify. */
 interface Hooked {
-  addHook(name: string, hook: (request: unknown, response: Answering, next: () => void) => void): unknown;
+  addHook(name: string, hook: typeof setHeaders): unknown;
 }
 
 describe.each(['Express', 'Fastify'] as const)('the gateway in an application (%s)', (kind) => {
@@ -231,13 +237,8 @@ describe.each(['Express', 'Fastify'] as const)('the gateway in an application (%
   it('sends along what the application has set, below its own', async () => {
     const gateway = await open(kind, {
       prepare: (nest) => {
-        const set = (_: unknown, response: Answering, next: () => void): void => {
-          response.header('x-request-id', 'r-1');
-          response.header('content-type', 'text/html');
-          next();
-        };
-        if (kind === 'Express') nest.use(set);
-        else (nest.getHttpAdapter().getInstance() as Hooked).addHook('onRequest', set);
+        if (kind === 'Express') nest.use(setHeaders);
+        else (nest.getHttpAdapter().getInstance() as Hooked).addHook('onRequest', setHeaders);
       },
     });
     const { headers } = await gateway.send('/v1/topics');

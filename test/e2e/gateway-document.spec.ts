@@ -26,8 +26,17 @@ interface Document {
 
 /** Answers of which each property is described. */
 const DESCRIBED = [
-  ...['PublishedMessage', 'Message', 'Failure', 'FailedAttempt', 'ReceivedMessage', 'Schedule'],
-  ...['TopicStats', 'PartitionStats', 'TopicCounters', 'Explanation', 'ExplainFacts'],
+  'PublishedMessage',
+  'Message',
+  'Failure',
+  'FailedAttempt',
+  'ReceivedMessage',
+  'Schedule',
+  'TopicStats',
+  'PartitionStats',
+  'TopicCounters',
+  'Explanation',
+  'ExplainFacts',
 ];
 
 /** What is not in the document is refused, so that no answer has more than it says. */
