@@ -178,18 +178,20 @@ export class Cli {
   }
 
   /**
-   * Lets Ctrl-C and SIGTERM end a long work in order. A second one ends the process at once.
+   * Lets Ctrl-C, SIGTERM and the end of the terminal (SIGHUP) end a long work in order. A second one of the first two ends the process
+   * at once.
    *
    * @param work ends soon when the signal is aborted
    */
   async interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController();
     const interrupt = (): void => controller.abort();
-    process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+    // When a terminal is closed, both the system and the shell say so.
+    process.once('SIGINT', interrupt).once('SIGTERM', interrupt).on('SIGHUP', interrupt);
     try {
       return await work(controller.signal);
     } finally {
-      process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+      process.off('SIGINT', interrupt).off('SIGTERM', interrupt).off('SIGHUP', interrupt);
     }
   }
 

@@ -63,6 +63,8 @@ export interface DashboardHandlerOptions {
 export interface DashboardRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** That the browser has asked. @defaultValue the one that the request names */
+  readonly host?: string | undefined;
   /** Below the place where the dashboard is mounted, without a slash before it. */
   readonly path: string;
   readonly query: URLSearchParams;
@@ -138,9 +140,9 @@ export class DashboardHandler {
     return path.startsWith('api/') ? this.#read(asked) : this.#sendAsset(asked);
   }
 
-  async #act({ request, response, body, viewer }: AdmittedRequest, { action, act }: ActingRoute): Promise<void> {
+  async #act({ request, response, host, body, viewer }: AdmittedRequest, { action, act }: ActingRoute): Promise<void> {
     if (request.method !== 'POST') throw notAllowed('POST');
-    assertNotForged(request);
+    assertNotForged(request, host);
     const given = new Given(await bodyOf(request, body));
     const context = this.#context(viewer);
     viewer.assertMay(typeof action === 'string' ? action : action(context, given));
@@ -152,8 +154,8 @@ export class DashboardHandler {
     }
   }
 
-  async #read({ request, response, path, query, viewer }: AdmittedRequest): Promise<void> {
-    assertOwnSite(request);
+  async #read({ request, response, host, path, query, viewer }: AdmittedRequest): Promise<void> {
+    assertOwnSite(request, host);
     if (path === WATCH_ROUTE) {
       const begins = this.#watched(query.getAll('look'), viewer);
       const stream = this.#streams.open(response);

@@ -16,6 +16,7 @@ import { asConfiguration, assertOptions } from '../checks/validate.js';
 import { describe } from '../checks/describe.js';
 import { DEFAULT_CONNECTION } from '../nest/decorators/delay-queue.constants.js';
 import { tokensOf } from '../nest/decorators/delay-queue.tokens.js';
+import { WithoutSwagger } from '../nest/decorators/without-swagger.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import type { DelayQueueEvents } from '../events/delay-queue.events.js';
 import {
@@ -120,6 +121,7 @@ export class DelayQueueDashboardModule {
 
 /** A controller of its own for each mount: an application may show several connections. */
 function controllerAt(path: string, access: DashboardAccess<unknown>): Type {
+  @WithoutSwagger()
   @Controller({ path, version: VERSION_NEUTRAL })
   class DelayQueueDashboardController implements BeforeApplicationShutdown {
     readonly #handler: DashboardHandler;
@@ -132,8 +134,8 @@ function controllerAt(path: string, access: DashboardAccess<unknown>): Type {
     async answer(@Req() request: FrameworkRequest, @Res() response: FrameworkResponse): Promise<void> {
       // What it throws is answered by the application, as what a guard throws.
       const viewer = viewerOf(await access(request));
-      const { request: raw, response: target, hijack } = rawExchange(request, response);
-      hijack();
+      const { request: raw, response: target, host, begin } = rawExchange(request, response);
+      begin();
       const { path: pathname, search } = splitUrl(request.originalUrl);
       const rest = partsBelow(request).join('/');
       if (rest === '' && viewer) {
@@ -144,7 +146,15 @@ function controllerAt(path: string, access: DashboardAccess<unknown>): Type {
         return;
       }
       const query = new URLSearchParams(search);
-      await this.#handler.handle({ request: raw, response: target, path: rest, query, body: request.body, viewer });
+      await this.#handler.handle({
+        request: raw,
+        response: target,
+        host,
+        path: rest,
+        query,
+        body: request.body,
+        viewer,
+      });
     }
 
     // Later would be too late: the server waits for the connections that this ends.

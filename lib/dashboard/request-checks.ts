@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isPlainObject } from '../checks/kinds.js';
+import { foreignPage } from '../http/foreign-page.js';
 import { assertSaysJson, readJson } from '../http/read-json.js';
 import { Refusal } from '../http/refusal.js';
 
@@ -11,10 +12,13 @@ const MAX_BODY = 2 * 1024 * 1024;
 
 const RULES = { max: MAX_BODY, tooLarge: 'PAYLOAD_TOO_LARGE', noJson: 'INVALID_ARGUMENT' } as const;
 
-/** @throws Refusal if the browser says that a page of another site sent it */
-export function assertOwnSite({ headers }: IncomingMessage): void {
-  const site = headers['sec-fetch-site'];
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') throw foreign();
+/**
+ * @param host that the browser has asked, see {@link foreignPage}
+ * @throws Refusal if a page of another site has made a browser send it
+ */
+export function assertOwnSite(request: IncomingMessage, host: string | undefined): void {
+  const foreign = foreignPage(request, host);
+  if (foreign !== undefined) throw crossSite(foreign);
 }
 
 /**
@@ -22,19 +26,17 @@ export function assertOwnSite({ headers }: IncomingMessage): void {
  *
  * @throws Refusal if another site may have made a browser send it
  */
-export function assertNotForged(request: IncomingMessage): void {
-  assertOwnSite(request);
+export function assertNotForged(request: IncomingMessage, host: string | undefined): void {
+  assertOwnSite(request, host);
   const { headers } = request;
-  if (headers[OWN_HEADER] === undefined || headers['sec-fetch-site'] === 'none') throw foreign();
-  // Browsers of before 2023 send no Sec-Fetch-Site. A proxy may have changed Host, so the origin counts only without the former.
-  if (headers['sec-fetch-site'] === undefined && headers.origin !== undefined) {
-    if (!URL.canParse(headers.origin) || new URL(headers.origin).host !== headers.host) throw foreign();
+  if (headers[OWN_HEADER] === undefined || headers['sec-fetch-site'] === 'none') {
+    throw crossSite('This request did not come from the dashboard, so it was refused.');
   }
   assertSaysJson(request);
 }
 
-function foreign(): Refusal {
-  return new Refusal(403, 'CROSS_SITE', 'This request did not come from the dashboard, so it was refused.');
+function crossSite(message: string): Refusal {
+  return new Refusal(403, 'CROSS_SITE', message);
 }
 
 /**

@@ -64,8 +64,9 @@ export async function assertSeesTopicOf({ viewer, looks, queues }: RouteContext,
 /** @throws Refusal if there is no such schedule, or the viewer does not see its topic */
 export async function scheduleOf({ queues, viewer }: RouteContext, given: Given): Promise<Schedule> {
   const id = given.text('id');
-  const schedule = await queues.schedules.get(id);
-  if (!schedule || !viewer.sees(schedule.topic)) throw new Refusal(404, 'NOT_FOUND', `There is no schedule '${id}'.`);
+  const topic = await queues.schedules.topicOf(id);
+  const schedule = topic !== undefined && viewer.sees(topic) ? await queues.schedules.get(id) : undefined;
+  if (!schedule) throw new Refusal(404, 'NOT_FOUND', `There is no schedule '${id}'.`);
   return schedule;
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MAX_CONSUMER_LENGTH } from '../checks/limits.js';
+import { foreignPage } from '../http/foreign-page.js';
 import { type BodyRules, assertSaysJson, readJson, saysJson } from '../http/read-json.js';
 import { sendJson } from '../http/send-json.js';
 import type { Log } from '../log.js';
@@ -28,6 +29,8 @@ export interface GatewayHandlerOptions {
 export interface GatewayRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** That whoever asks knows. @defaultValue the one that the request names */
+  readonly host?: string | undefined;
   /** Called once, right before the answer is written. */
   readonly begin?: () => void;
   /** Below the place where the gateway is mounted, with a slash before it, as it was sent. */
@@ -95,7 +98,7 @@ export class GatewayHandler {
     const { topic: name } = parameters;
     if (route.right === undefined)
       return route.run(this.#call(asked, found, { topic: '', query: {}, body: undefined }));
-    assertNotForged(request, route);
+    assertNotForged(asked, route);
     const topic = name === undefined ? '' : await this.#topic(asked, name, route.right);
     const query = queryOf(asked, route);
     const body = await this.#body(asked, route);
@@ -109,7 +112,7 @@ export class GatewayHandler {
   ): Call<unknown, unknown> {
     const { queues, topics, log } = this.#options;
     const { request, response, actor, path, search, base = '' } = asked;
-    const repeatable = { method: route.method, path: `${path}?${search}`, body };
+    const repeatable = { actor, method: route.method, path: `${path}?${search}`, body };
     return {
       queues,
       topics: topics.keys(),
@@ -205,9 +208,8 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /** A browser asks before it sends JSON to another site, and before it sends another method than POST. */
-function assertNotForged({ headers }: IncomingMessage, { method }: Route): void {
-  const site = headers['sec-fetch-site'];
-  if (method !== 'POST' || (site !== 'cross-site' && site !== 'same-site')) return;
-  if (saysJson(headers['content-type'])) return;
-  throw refusal('FORBIDDEN', 'A page of another site has made a browser send this, so it was refused.');
+function assertNotForged({ request, host }: GatewayRequest, { method }: Route): void {
+  if (method !== 'POST' || saysJson(request.headers['content-type'])) return;
+  const foreign = foreignPage(request, host);
+  if (foreign !== undefined) throw refusal('FORBIDDEN', foreign);
 }

@@ -16,16 +16,15 @@ import { describe } from '../checks/describe.js';
 import { asConfiguration, assertOptions } from '../checks/validate.js';
 import { DEFAULT_CONNECTION } from '../nest/decorators/delay-queue.constants.js';
 import { tokensOf } from '../nest/decorators/delay-queue.tokens.js';
+import { WithoutSwagger } from '../nest/decorators/without-swagger.js';
 import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 import { checkedActor } from '../events/audit-log.js';
 import {
   type FrameworkRequest,
   type FrameworkResponse,
   type HttpRequest,
-  partsBelow,
-  pathsBelow,
+  placeOf,
   rawExchange,
-  splitUrl,
 } from '../http/framework.js';
 import type { TopicRef } from '../messages/topic.js';
 import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
@@ -36,6 +35,7 @@ import { GatewayHandler } from './gateway.handler.js';
 import { checkedLimits } from './limits.js';
 import { openApiDocument } from './openapi.js';
 import { documentRoute } from './own.routes.js';
+import type { Route } from './route.js';
 import { ROUTES } from './routes.js';
 
 /**
@@ -75,11 +75,10 @@ export type GatewayHttpRequest = HttpRequest;
 
 const OPTIONS = ['path', 'connection', 'topics', 'access', 'actor', 'maxWaiting', 'maxBody'] as const;
 
-const VERSION_PART = 'v1';
-const DOCUMENT_PART = 'openapi.json';
+const DOCUMENT: Route = documentRoute(() => openApiDocument([...ROUTES, DOCUMENT], { tokens: false }));
 
-/** As many parts as a path has behind the version, and one more, so that the gateway answers what it has no route for. */
-const MOST_PARTS = Math.max(...ROUTES.map(({ path }) => path.split('/').length - 2)) + 1;
+/** As Express and Fastify write them. All other paths are the application's, also below `/v1`. */
+const PATHS = [...new Set(ROUTES.map(({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1')))];
 
 /** What the options are once they are checked. */
 interface Mounted {
@@ -121,7 +120,7 @@ export class DelayQueueGatewayModule {
         new GatewayHandler({
           queues: { producer: parts[0], receiver: parts[1], admin: parts[2], schedules: parts[3] },
           topics,
-          routes: [...ROUTES, documentRoute(documentAt)],
+          routes: [...ROUTES, DOCUMENT],
           limits,
           log: new Logger('DelayQueueGateway'),
         }),
@@ -133,11 +132,6 @@ export class DelayQueueGatewayModule {
   }
 }
 
-/** Documents what is mounted, wherever that is. */
-function documentAt(base: string): object {
-  return openApiDocument([...ROUTES, documentRoute(documentAt)], { base, tokens: false });
-}
-
 function assertPath(path: unknown): asserts path is string {
   if (typeof path === 'string' && /^[\w\-./]*$/.test(path)) return;
   throw new InvalidArgumentError(`path must be a path such as 'queues'. Given: ${describe(path)}.`);
@@ -145,6 +139,7 @@ function assertPath(path: unknown): asserts path is string {
 
 /** A controller of its own for each mount: an application may serve several connections. */
 function controllerAt({ path, access, actor }: Mounted): Type {
+  @WithoutSwagger()
   @Controller({ path, version: VERSION_NEUTRAL })
   class DelayQueueGatewayController implements OnModuleDestroy {
     readonly #handler: GatewayHandler;
@@ -153,40 +148,21 @@ function controllerAt({ path, access, actor }: Mounted): Type {
       this.#handler = handler;
     }
 
-    @All(pathsBelow(VERSION_PART, MOST_PARTS))
+    @All(PATHS)
     async answer(@Req() asked: FrameworkRequest, @Res() answered: FrameworkResponse): Promise<void> {
-      const { request, response, hijack } = rawExchange(asked, answered);
-      const { path: whole, search } = splitUrl(asked.originalUrl);
-      // As they were sent: what a framework has decoded may have slashes.
-      const parts = whole.replace(/\/$/, '').split('/').slice(-partsBelow(asked).length);
       await this.#handler.handle({
-        request,
-        response,
-        begin: hijack,
-        path: ['', VERSION_PART, ...parts].join('/'),
-        search,
+        ...rawExchange(asked, answered),
+        ...placeOf(asked, PATHS),
         body: asked.body,
         actor: named(actor(asked)),
         may: async (topic, right) => granted(await access(asked, { topic, right })),
       });
     }
 
-    @All(DOCUMENT_PART)
+    @All(DOCUMENT.path)
     async describe(@Req() asked: FrameworkRequest, @Res() answered: FrameworkResponse): Promise<void> {
-      const { request, response, hijack } = rawExchange(asked, answered);
-      const { path: whole, search } = splitUrl(asked.originalUrl);
-      const base = whole.replace(/\/?$/, '').slice(0, -`/${DOCUMENT_PART}`.length);
-      const route = `/${DOCUMENT_PART}`;
-      await this.#handler.handle({
-        request,
-        response,
-        begin: hijack,
-        path: route,
-        search,
-        body: undefined,
-        may: nobody,
-        base,
-      });
+      const place = placeOf(asked, [DOCUMENT.path]);
+      await this.#handler.handle({ ...rawExchange(asked, answered), ...place, body: undefined, may: nobody });
     }
 
     // Before the connection stops: then whoever waits is told to connect anew.

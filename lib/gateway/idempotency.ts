@@ -5,6 +5,8 @@ import { refusal } from './problem.js';
 
 /** What of a request makes it the same as another one. */
 export interface RepeatableRequest {
+  /** Who it is; whom the application tells apart by something else than `Authorization` is known by that alone. */
+  readonly actor: string | undefined;
   readonly method: string;
   /** With the query. */
   readonly path: string;
@@ -20,14 +22,18 @@ export interface RepeatableRequest {
  */
 export function operationOf(
   { headers }: IncomingMessage,
-  { method, path, body }: RepeatableRequest,
+  { actor, method, path, body }: RepeatableRequest,
 ): string | undefined {
   const key = headers['idempotency-key'];
   if (key === undefined) return undefined;
   if (typeof key !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(key)) {
     throw refusal('INVALID_ARGUMENT', 'Idempotency-Key must have 1 to 255 printable characters of ASCII.');
   }
-  return hash('sha256', JSON.stringify([key, headers.authorization ?? '', method, path, body ?? null]), 'base64url');
+  return hash(
+    'sha256',
+    JSON.stringify([key, actor ?? null, headers.authorization ?? '', method, path, body ?? null]),
+    'base64url',
+  );
 }
 
 /** The id of a message that is published without one: the same whenever the operation is done. */

@@ -6,8 +6,6 @@ import { PROBLEMS, PROBLEM_TYPE, type ProblemCode } from './problem.js';
 import type { Route } from './route.js';
 
 export interface DocumentOptions {
-  /** Where the routes are, below the origin; empty if they are right there. */
-  readonly base: string;
   /** Whether requests need a bearer token. */
   readonly tokens: boolean;
 }
@@ -39,8 +37,8 @@ const IdempotencyKey = z
       'published with a key and without an id gets an id that is made of both.',
   });
 
-/** The document that describes routes, as OpenAPI 3.1 has it. */
-export function openApiDocument(routes: readonly Route[], { base, tokens }: DocumentOptions): object {
+/** The document that describes routes, as OpenAPI 3.1 has it, but for where they are. */
+export function openApiDocument(routes: readonly Route[], { tokens }: DocumentOptions): object {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const route of routes) {
     (paths[route.path] ??= {})[route.method.toLowerCase()] = operationOf(route, tokens);
@@ -54,7 +52,6 @@ export function openApiDocument(routes: readonly Route[], { base, tokens }: Docu
         description: 'Delayed messages over HTTP, for programs in any language.',
         license: { name: 'MIT', identifier: 'MIT' },
       },
-      servers: [{ url: base === '' ? '/' : base }],
       paths,
       ...(tokens && { components: { securitySchemes: { [TOKEN]: { type: 'http', scheme: 'bearer' } } } }),
     },

@@ -5,11 +5,11 @@ import { type Route, route } from './route.js';
 /**
  * Where the gateway describes itself.
  *
- * @param document is given what the paths of its routes are below
+ * @param document without where its paths are
  */
-export function documentRoute(document: (base: string) => object): Route {
-  // Nobody needs a right for it, so that it must not cost more when more ask.
-  let latest: { readonly base: string; readonly content: object } | undefined;
+export function documentRoute(document: () => object): Route {
+  // Nobody needs a right for it, so that it must not cost more when more ask, wherever they say that it is.
+  let rest: string | undefined;
   return route({
     method: 'GET',
     path: '/openapi.json',
@@ -19,8 +19,9 @@ export function documentRoute(document: (base: string) => object): Route {
     answers: { 200: { description: 'OpenAPI 3.1.', schema: z.record(z.string(), z.unknown()) } },
     problems: [],
     run: async ({ base }) => {
-      if (latest?.base !== base) latest = { base, content: document(base) };
-      return { status: 200, content: latest.content };
+      rest ??= JSON.stringify(document()).slice(1);
+      const servers = JSON.stringify([{ url: base === '' ? '/' : base }]);
+      return { status: 200, content: undefined, text: `{"servers":${servers},${rest}` };
     },
   });
 }

@@ -5,7 +5,7 @@ import { OPERATION } from '../messages/operation.js';
 import type { Schedule } from '../schedules/schedule.interface.js';
 import type { GatewayRight } from './access.js';
 import { PublishedMessageAnswer, Removed, ScheduleAnswer, Schedules } from './answer-schemas.js';
-import { refusal } from './problem.js';
+import { refusal, toProblem } from './problem.js';
 import { ScheduleBody, TopicQuery } from './request-schemas.js';
 import { type Answer, type Call, type Route, route } from './route.js';
 
@@ -19,18 +19,26 @@ export const SCHEDULE_ROUTES: readonly Route[] = [
     summary: 'List the schedules of the topics that you may read',
     right: 'read',
     query: TopicQuery,
-    answers: { 200: { description: 'In the order of their ids.', schema: Schedules } },
+    answers: { 200: { description: 'In the order of their ids, and which cannot be told now.', schema: Schedules } },
     problems: [],
     async run(call) {
       const { topic } = call.query;
       if (topic !== undefined) await call.served(topic, 'read');
-      const all = await call.queues.schedules.list();
-      const schedules: Schedule[] = [];
-      for (const schedule of all) {
-        const isWanted = topic === undefined ? await call.may(schedule.topic, 'read') : schedule.topic === topic;
-        if (isWanted) schedules.push(schedule);
+      const all = await call.queues.schedules.listKnown();
+      const read = new Set<string>();
+      for (const one of new Set([...all.schedules, ...all.failed].map((of) => of.topic))) {
+        if (topic === undefined ? await call.may(one, 'read') : one === topic) read.add(one);
       }
-      return { status: 200, content: { schedules } };
+      const failed = all.failed.filter((one) => read.has(one.topic));
+      const [only] = failed;
+      if (topic !== undefined && only) throw only.error;
+      return {
+        status: 200,
+        content: {
+          schedules: all.schedules.filter((one) => read.has(one.topic)),
+          failed: failed.map((one) => ({ topic: one.topic, ids: one.ids, error: toProblem(one.error) })),
+        },
+      };
     },
   }),
   route({
@@ -125,19 +133,22 @@ async function change(call: Call<unknown, unknown>, action: 'pause' | 'resume'):
  */
 async function scheduleOf(call: Call<unknown, unknown>, right: GatewayRight): Promise<Schedule> {
   const { id } = call;
-  const schedule = await call.queues.schedules.get(id);
+  const { schedules } = call.queues;
+  const topic = await schedules.topicOf(id);
+  if (topic === undefined || !(await call.may(topic, right))) {
+    if (topic === undefined || right === 'read' || !(await call.may(topic, 'read'))) throw notFound(id);
+    throw refusal('FORBIDDEN', `You may look at schedules of topic '${topic}', but not change them ('${right}').`);
+  }
+  const schedule = await schedules.get(id);
   if (!schedule) throw notFound(id);
-  const { topic } = schedule;
-  if (await call.may(topic, right)) return schedule;
-  if (right === 'read' || !(await call.may(topic, 'read'))) throw notFound(id);
-  throw refusal('FORBIDDEN', `You may look at schedules of topic '${topic}', but not change them ('${right}').`);
+  return schedule;
 }
 
 /** The library's error says which topic an existing schedule has. */
 async function assertKeepsTopic(call: Call<unknown, unknown>, topic: string): Promise<void> {
   const { id } = call;
-  const existing = await call.queues.schedules.get(id);
-  if (!existing || existing.topic === topic || (await call.may(existing.topic, 'read'))) return;
+  const existing = await call.queues.schedules.topicOf(id);
+  if (existing === undefined || existing === topic || (await call.may(existing, 'read'))) return;
   throw new InvalidArgumentError(`Schedule ${describe(id)} exists with another topic. Choose another id.`);
 }
 

@@ -1,5 +1,6 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { type AddressInfo, isIPv6 } from 'node:net';
+import { foreignPage } from '../http/foreign-page.js';
 import { splitUrl } from '../http/framework.js';
 import { isForLoopback } from '../http/loopback.js';
 import { sendJson } from '../http/send-json.js';
@@ -60,10 +61,9 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
   );
   const routes: readonly Route[] = [
     ...ROUTES,
-    documentRoute(() => document),
+    documentRoute(() => openApiDocument(routes, { tokens: tokens.length > 0 })),
     healthRoute(async () => !isClosing && isUp()),
   ];
-  const document = openApiDocument(routes, { base: '', tokens: tokens.length > 0 });
   const handler = new GatewayHandler({ ...options, routes });
   const known = tokens.length === 0 ? undefined : new KnownTokens(tokens);
   const server = createServer(
@@ -132,16 +132,20 @@ function answer({ handler, known, log }: Answering, request: IncomingMessage, re
 
 const EVERYTHING: GatewayToken = { token: '' };
 
-/** Whether a request was meant for this machine, and no page of another site has made a browser send it. */
+/** What a proxy adds, which may pass on whoever reaches it. */
+const OF_PROXIES = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'];
+
+/** Whether a request was meant for this machine, no proxy says that it has passed it on, and no page of another site has had it sent. */
 function isFromHere(request: IncomingMessage): boolean {
-  const { host, origin } = request.headers;
-  return isForLoopback(request) && (origin === undefined || origin === `http://${host}`);
+  const isPassedOn = OF_PROXIES.some((name) => request.headers[name] !== undefined);
+  return isForLoopback(request) && !isPassedOn && foreignPage(request) === undefined;
 }
 
 function foreign(): Error {
   return refusal(
     'FORBIDDEN',
-    'Without a token the gateway serves this machine alone, by the name localhost or an address of it. Start it with --token to serve others.',
+    'Without a token the gateway serves this machine alone, by the name localhost or an address of it, and not through a proxy. Start it with ' +
+      '--token to serve others.',
   );
 }
 

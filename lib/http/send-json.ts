@@ -23,7 +23,13 @@ export function sendJson(response: ServerResponse, answer: JsonAnswer, common = 
   for (const name in common) lines.push(name, common[name] as string);
   for (const name in headers) lines.push(name, headers[name] as string);
   lines.push('content-type', type, 'content-length', String(Buffer.byteLength(text)));
-  response.writeHead(status, lines);
+  if (Object.hasOwn(response, 'writeHead')) {
+    // Somebody waits for the headers, maybe by on-headers of before 1.1.0, as in many an Express: it takes a list for one of pairs.
+    for (let i = 0; i < lines.length; i += 2) response.setHeader(lines[i] as string, lines[i + 1] as string);
+    response.writeHead(status);
+  } else {
+    response.writeHead(status, lines);
+  }
   // As a text it goes out together with the headers; bytes would be a second part.
   response.end(text);
 }

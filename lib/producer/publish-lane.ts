@@ -150,8 +150,9 @@ export class PublishLane {
     // A message that is refused must not fail those of other callers that travel with it.
     const results = await splitIfRefused<NewMessage, PublishResult | Failed>(
       messagesOf(publishes),
-      (messages) => this.#call(messages, terms),
+      (messages, from) => this.#call(messages, terms, from),
       (_, error) => new Failed(error),
+      publishes[0]?.from,
     );
     let next = 0;
     for (const publish of publishes) {
@@ -162,12 +163,13 @@ export class PublishLane {
     this.#lastFailure = undefined;
   }
 
-  async #call(messages: readonly NewMessage[], { replicas, operation }: Terms): Promise<PublishResult[]> {
+  /** @param from the place of the first message among those of its operation, by which it is named: an id may be there twice */
+  async #call(messages: readonly NewMessage[], { replicas, operation }: Terms, from: number): Promise<PublishResult[]> {
     const { store, clock, caller, partition, order, onSent } = this.#options;
     const call: CallId =
       operation === undefined
         ? { caller, sequence: ++this.#sequence }
-        : namedCall(operation, `${messages.length}:${messages[0]?.storedId}`);
+        : namedCall(operation, `${from}:${messages.length}:${messages[0]?.storedId}`);
     const results = await repeatUntilServed(() => store.publish(partition, call, messages, { replicas, order }), {
       clock,
       signal: this.#abandon.signal,

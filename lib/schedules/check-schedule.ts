@@ -36,6 +36,9 @@ export interface CheckedSchedule extends Omit<DefinedSchedule, 'declared' | 'rul
 /** Longest id of a schedule: those of its messages are longer. */
 const MAX_SCHEDULE_ID = 200;
 
+/** Longest cron expression: one that names every second, minute, hour, day and month has some 450 characters. */
+const MAX_CRON = 1000;
+
 const RULE_OPTIONS = ['every', 'cron', 'timeZone', 'startAt', 'endAt', 'catchUp', 'overlap'] as const;
 const SCHEDULE_OPTIONS = ['id', 'topic', 'payload', 'options', ...RULE_OPTIONS];
 const MESSAGE_OPTIONS: readonly (keyof ScheduledMessageOptions)[] = [
@@ -113,7 +116,11 @@ function checkRule({ every, cron, timeZone, startAt, endAt }: ScheduleRule): Che
     const interval = parseDuration('every', every, { min: MIN_INTERVAL, max: MAX_DELAY });
     return (anchor) => ({ every: interval, anchor, ...bounds });
   }
-  if (typeof cron !== 'string') throw new InvalidArgumentError(`cron must be a string. Given: ${describe(cron)}.`);
+  if (typeof cron !== 'string' || cron.length > MAX_CRON) {
+    throw new InvalidArgumentError(
+      `cron must be a string of at most ${MAX_CRON} characters. Given: ${describe(cron)}.`,
+    );
+  }
   const zone = timeZone ?? 'UTC';
   assertTimeZone('timeZone', zone);
   const expression = cron.trim().replaceAll(/\s+/g, ' ');

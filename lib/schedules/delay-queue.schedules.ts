@@ -157,6 +157,17 @@ export class DelayQueueSchedules {
   }
 
   /**
+   * The topic of a schedule, which is told even if its topic cannot be read now: whether somebody may see it comes first.
+   *
+   * @returns `undefined` if there is none with this id
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   * @internal
+   */
+  async topicOf(id: string): Promise<string | undefined> {
+    return (await this.#found.place(id))?.topic;
+  }
+
+  /**
    * Lists all schedules, in order of their ids.
    *
    * @throws BrokerUnavailableError
@@ -255,9 +266,8 @@ export class DelayQueueSchedules {
   }
 
   async #remove(id: string): Promise<boolean> {
-    assertScheduleId(id);
     const { store } = this.#dependencies;
-    const place = await this.#serve(() => store.findSchedule({ id }));
+    const place = await this.#found.place(id);
     if (!place) return false;
     const partition = await this.#found.partitionOf(place);
     const [before] = await this.#serve(() => store.getSchedules(partition, [id]));
@@ -338,8 +348,8 @@ export class DelayQueueSchedules {
   async #act<T>(action: AuditedAction, id: string, options: ActionOptions, act: () => Promise<T>): Promise<T> {
     const actor = actorOf(options);
     assertScheduleId(id);
-    const { store, audit } = this.#dependencies;
-    const place = actor === undefined ? undefined : await this.#serve(() => store.findSchedule({ id }));
+    const { audit } = this.#dependencies;
+    const place = actor === undefined ? undefined : await this.#found.place(id);
     if (!place) return act();
     return audit.around({ action, about: () => ({ topic: place.topic, actor, given: { id } }) }, act);
   }

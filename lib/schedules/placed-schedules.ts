@@ -1,4 +1,4 @@
-import type { Broker, FoundSchedule, Partition } from '../broker/broker.interface.js';
+import type { Broker, FoundSchedule, Partition, SchedulePlace } from '../broker/broker.interface.js';
 import { serveWithin } from '../broker/serve.js';
 import { settleSome } from '../broker/settle-some.js';
 import { DelayQueueError } from '../errors/delay-queue.error.js';
@@ -56,11 +56,20 @@ export class PlacedSchedules {
     this.#dependencies = dependencies;
   }
 
+  /**
+   * What the list says of a schedule, whatever can be told of its topic.
+   *
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   */
+  async place(id: string): Promise<SchedulePlace | undefined> {
+    assertScheduleId(id);
+    return this.serve(() => this.#dependencies.store.findSchedule({ id }));
+  }
+
   /** @throws InvalidArgumentError, BrokerUnavailableError */
   async find(id: string): Promise<PlacedSchedule | undefined> {
-    assertScheduleId(id);
     const { store } = this.#dependencies;
-    const place = await this.serve(() => store.findSchedule({ id }));
+    const place = await this.place(id);
     if (!place) return undefined;
     const partition = await this.partitionOf(place);
     const [found] = await this.serve(() => store.getSchedules(partition, [id]));

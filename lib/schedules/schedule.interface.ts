@@ -12,7 +12,7 @@ export interface ScheduleRule {
   every?: Duration;
   /**
    * A cron expression with five fields (minute, hour, day of the month, month, day of the week), or six with seconds first. Also
-   * `@hourly`, `@daily`, `@weekly`, `@monthly` and `@yearly`.
+   * `@hourly`, `@daily`, `@weekly`, `@monthly` and `@yearly`. At most 1,000 characters.
    */
   cron?: string;
   /** The time zone of `cron`, an IANA name such as `'Europe/Berlin'`. @defaultValue 'UTC' */

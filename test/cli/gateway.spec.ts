@@ -1,9 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { DelayQueueReceiver } from '../../lib/consumer/delay-queue.receiver.js';
+import { describe, expect, it, vi } from 'vitest';
 import { useCliBed } from '../support/cli/cli-bed.js';
+import { runInProcess } from '../support/cli/run-in-process.js';
 import { whileServing } from '../support/cli/while-serving.js';
 import { folderOfRun } from '../support/processes/left-processes.js';
+import { until } from '../support/waiting.js';
 
 const bed = useCliBed('file', async () => {});
 
@@ -12,6 +15,17 @@ async function send(url: string, path: string, token?: string): Promise<Response
 }
 
 describe('gateway', () => {
+  it('ends in order when its terminal is closed, of which it is told twice', async () => {
+    const receive = vi.spyOn(DelayQueueReceiver.prototype, 'receive');
+    await whileServing(['gateway', '--topics', 'orders'], { env: bed.env }, async (url) => {
+      const headers = { 'content-type': 'application/json' };
+      const sent = fetch(`${url}/v1/topics/orders/receive`, { method: 'POST', headers, body: '{"wait":"50s"}' });
+      await until('somebody to wait', () => receive.mock.calls.length > 0);
+      for (let told = 0; told < 2; told++) process.emit('SIGHUP');
+      expect((await sent).status).toBe(200);
+    }).finally(() => receive.mockRestore());
+  });
+
   it('serves topics to this machine, and says who may do what', async () => {
     const args = ['gateway', '--topics', 'orders, mails'];
     const { errors } = await whileServing(args, { env: bed.env }, async (url) => {
@@ -39,5 +53,10 @@ describe('gateway', () => {
       expect(await stats.json()).toMatchObject({ partitions: [{}, {}, {}] });
     });
     expect(JSON.parse(output)).toEqual({ url: expect.any(String), topics: ['mails', 'bills'] });
+    const twice = { env: { ...bed.env, DELAY_QUEUE_GATEWAY_TOKEN: 'of-the-shop' } };
+    expect(await runInProcess(['gateway', '--config', config], twice)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/token 'shop' .* would allow everything/) as string,
+    });
   });
 });

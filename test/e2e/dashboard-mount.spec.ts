@@ -1,8 +1,8 @@
-import { UnauthorizedException, VersioningType } from '@nestjs/common';
+import { type INestApplication, UnauthorizedException, VersioningType } from '@nestjs/common';
 import type { DashboardRight } from 'nestjs-delay-queue/dashboard';
 import { describe, expect, it } from 'vitest';
 import { useBed } from '../support/app/bed.js';
-import { openDashboard } from '../support/app/dashboard.js';
+import { OWN_HEADERS, openDashboard } from '../support/app/dashboard.js';
 import { HTTP_PLATFORMS } from '../support/app/platforms.js';
 
 const bed = useBed();
@@ -86,3 +86,18 @@ describe.each(HTTP_PLATFORMS)('the dashboard on %s', (platform) => {
     await stream.ended();
   });
 });
+
+it.each([
+  [false, 403],
+  [true, 200],
+])(
+  'the dashboard takes the host of a proxy for its own if the application trusts it (%s: %s)',
+  async (isTrusted, status) => {
+    const prepare = (nest: INestApplication): unknown =>
+      (nest as unknown as { set(setting: string, value: boolean): unknown }).set('trust proxy', isTrusted);
+    const dashboard = await openDashboard(bed, { prepare });
+    const { 'sec-fetch-site': _, ...own } = OWN_HEADERS;
+    const passedOn = { ...own, origin: 'http://queues.example', 'x-forwarded-host': 'queues.example' };
+    expect((await dashboard.send('api/pause', { topic: 'jobs' }, passedOn)).status).toBe(status);
+  },
+);

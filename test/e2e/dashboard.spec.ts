@@ -1,3 +1,4 @@
+import { DelayQueueSchedules } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../lib/dashboard/operations.js';
 import type { Overview } from '../../lib/dashboard/overview.js';
@@ -59,6 +60,17 @@ describe('the dashboard', () => {
     const { topics, problems } = await dashboard.get<Overview>('api/overview');
     expect(topics).toMatchObject([{ topic: 'jobs', scheduled: 1 }]);
     expect(ofTopics(problems)).toEqual([{ kind: 'unreachable', topic: 'broken', count: 0 }]);
+  });
+
+  it('tells nobody that a schedule cannot be told now who may not see its topic', async () => {
+    const other = await bed.start();
+    const schedule = { id: 'hidden', topic: 'broken', payload: 1, every: '1h' };
+    await other.get(DelayQueueSchedules).upsert(schedule);
+    await bed.redis.hset(new RedisKeys(bed.prefix).topic('broken').config, 'protocol', 99);
+    const dashboard = await openDashboard(bed);
+    const users = [dashboard, dashboard.as({ topics: ['jobs'] })];
+    const answers = users.map(async (user) => (await user.fetch('api/schedule?id=hidden')).status);
+    expect(await Promise.all(answers)).toEqual([409, 404]);
   });
 
   it('requeues many dead letters after a count, and stops when it is told to', async () => {

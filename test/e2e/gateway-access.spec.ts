@@ -1,10 +1,11 @@
-import { UnauthorizedException, VersioningType } from '@nestjs/common';
+import { Controller, Get, Module, UnauthorizedException, VersioningType } from '@nestjs/common';
 import { get } from 'node:http';
 import { ConfigurationError, DelayQueueAdmin, DelayQueueSchedules } from 'nestjs-delay-queue';
 import { DelayQueueGatewayModule, type DelayQueueGatewayOptions } from 'nestjs-delay-queue/gateway';
 import { describe, expect, it } from 'vitest';
 import { ROUTES } from '../../lib/gateway/routes.js';
 import { useBed } from '../support/app/bed.js';
+import { RedisKeys } from '../support/internals.js';
 import { CALLERS, GATEWAY_KINDS, type Sent, type TestGateway, useGateways } from '../support/app/gateway.js';
 
 const bed = useBed();
@@ -112,12 +113,34 @@ describe.each(GATEWAY_KINDS)('rights in the gateway (%s)', (kind) => {
     expect(await stored()).toEqual(before);
   });
 
+  it('tells of schedules as far as it can, and names no topic to whoever may not read it', async () => {
+    await fill();
+    const gateway = await open(kind);
+    await bed.redis.hset(new RedisKeys(bed.prefix).topic('secret').config, 'protocol', 99);
+    expect(await gateway.ok('/v1/schedules')).toMatchObject({ schedules: [{ id: 'jobs-daily' }], failed: [] });
+    for (const method of ['GET', 'DELETE']) {
+      expect(await gateway.refusal('/v1/schedules/secret-daily', { method })).toEqual([404, 'SCHEDULE_NOT_FOUND']);
+    }
+    const put = await gateway.send('/v1/schedules/secret-daily', {
+      method: 'PUT',
+      body: { topic: 'jobs', payload: 1, every: '1h' },
+    });
+    expect([put.status, JSON.stringify(put.content)]).toEqual([400, expect.not.stringContaining("secret'")]);
+  });
+
   it('refuses what a page of another site can make a browser send', async () => {
     await fill();
     const gateway = await open(kind);
-    const headers = { 'sec-fetch-site': 'cross-site', 'content-type': 'text/plain' };
-    const { status } = await gateway.send('/v1/schedules/jobs-daily/run', { method: 'POST', headers, body: '' });
-    expect([403, 415]).toContain(status);
+    const run = async (told: Record<string, string>) =>
+      gateway.send('/v1/schedules/jobs-daily/run', {
+        method: 'POST',
+        headers: { 'content-type': 'text/plain', ...told },
+      });
+    // The first is told to https and localhost alone.
+    for (const told of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'http://evil.example' }]) {
+      expect(await run(told)).toMatchObject({ status: 403, content: { code: 'FORBIDDEN' } });
+    }
+    expect((await run({ origin: gateway.url })).status).toBe(200);
   });
 });
 
@@ -145,6 +168,9 @@ describe('the standalone gateway', () => {
     expect(await gateway.ok('/v1/topics')).toEqual({ topics: ['jobs', 'mail', 'secret'] });
     const foreign = ['https://evil.example', 'null', 'http://localhost:1'];
     for (const origin of foreign) expect((await gateway.send('/v1/topics', { headers: { origin } })).status).toBe(403);
+    for (const header of ['x-forwarded-for', 'forwarded', 'via']) {
+      expect((await gateway.send('/v1/topics', { headers: { [header]: 'a.proxy' } })).status).toBe(403);
+    }
     expect(await statusWithHost(gateway.url, 'evil.example')).toBe(403);
     expect(await statusWithHost(gateway.url, 'localhost')).toBe(200);
   });
@@ -160,6 +186,22 @@ async function statusWithHost(url: string, host: string): Promise<number | undef
   });
 }
 
+/** Of Express and Fastify alike. */
+interface Answering {
+  header(name: string, value: string): unknown;
+}
+
+function setHeaders(_: unknown, response: Answering, next: () => void): void {
+  response.header('x-request-id', 'r-1');
+  response.header('content-type', 'text/html');
+  next();
+}
+
+/** The instance of Fastify. */
+interface Hooked {
+  addHook(name: string, hook: typeof setHeaders): unknown;
+}
+
 describe.each(['Express', 'Fastify'] as const)('the gateway in an application (%s)', (kind) => {
   it('is below its path and the prefix, whatever the versioning, and documents that', async () => {
     const gateway = await open(kind, {
@@ -172,6 +214,50 @@ describe.each(['Express', 'Fastify'] as const)('the gateway in an application (%
     expect(await gateway.ok('/api/queues/v1/topics/jobs/messages/a%2Fb')).toMatchObject({ id: 'a/b' });
     expect(await gateway.ok('/api/queues/openapi.json')).toMatchObject({ servers: [{ url: '/api/queues' }] });
     expect((await fetch(`${gateway.url}/v1/topics`)).status).toBe(404);
+  });
+
+  it('leaves to the application what the application serves beside it', async () => {
+    @Controller({ path: 'customers/:id', version: '1' })
+    class Customers {
+      @Get()
+      find(): string {
+        return 'ann';
+      }
+    }
+    @Module({ controllers: [Customers] })
+    class CustomersModule {}
+    const gateway = await open(kind, {
+      imports: [CustomersModule],
+      prepare: (nest) => nest.enableVersioning({ type: VersioningType.URI }),
+    });
+    expect(await (await fetch(`${gateway.url}/v1/customers/7`)).text()).toBe('ann');
+    expect(await gateway.ok('/v1/topics')).toEqual({ topics: ['jobs', 'mail'] });
+  });
+
+  it('sends along what the application has set, below its own', async () => {
+    const gateway = await open(kind, {
+      prepare: (nest) => {
+        if (kind === 'Express') nest.use(setHeaders);
+        else (nest.getHttpAdapter().getInstance() as Hooked).addHook('onRequest', setHeaders);
+      },
+    });
+    const { headers } = await gateway.send('/v1/topics');
+    expect([headers.get('x-request-id'), headers.get('content-type')]).toEqual([
+      'r-1',
+      'application/json; charset=utf-8',
+    ]);
+  });
+
+  it('says which schedules cannot be told now', async () => {
+    await fill();
+    await bed.redis.hset(new RedisKeys(bed.prefix).topic('jobs').config, 'protocol', 99);
+    const gateway = await open(kind);
+    const error = { status: 409, code: 'CONFIGURATION' };
+    expect(await gateway.ok('/v1/schedules')).toMatchObject({
+      schedules: [],
+      failed: [{ topic: 'jobs', ids: ['jobs-daily'], error }],
+    });
+    expect(await gateway.refusal('/v1/schedules?topic=jobs')).toEqual([409, 'CONFIGURATION']);
   });
 
   it('asks the guards of the application too', async () => {

@@ -112,6 +112,19 @@ describe.each(GATEWAY_KINDS)('an Idempotency-Key (%s)', (kind) => {
   });
 });
 
+it('takes an Idempotency-Key for that of the actor, however an application knows who that is', async () => {
+  const gateway = await open('Express', { module: { actor: ({ headers }) => String(headers['x-api-key']) } });
+  const schedule = { topic: 'jobs', payload: 1, every: '24h' };
+  await gateway.ok('/v1/schedules/daily', { method: 'PUT', body: schedule, headers: { 'x-api-key': 'ann' } });
+  for (const path of [MESSAGES, '/v1/schedules/daily/run']) {
+    const ids = ['ann', 'bob', 'ann'].map(async (key) => {
+      const headers = { 'idempotency-key': 'daily', 'x-api-key': key };
+      return (await gateway.ok(path, { body: { payload: 1 }, headers }))['id'];
+    });
+    expect(new Set(await Promise.all(ids)).size).toBe(2);
+  }
+});
+
 describe('the standalone gateway', () => {
   it('refuses what is no JSON, and bodies that are too large', async () => {
     const gateway = await open('standalone', { maxBody: 2000 });

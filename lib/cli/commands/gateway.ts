@@ -58,6 +58,13 @@ function configOf(
   if (Object.keys(config.topics).length === 0) {
     throw usageError('The gateway has no topic to serve. Name them with --topics, or in the file of --config.');
   }
+  const limited = config.tokens.find(({ token }) => all.includes(token));
+  if (limited) {
+    throw usageError(
+      `The token '${limited.name}' of the file of --config is given by --token or DELAY_QUEUE_GATEWAY_TOKEN too, which would allow ` +
+        'everything to it. Give it in one place.',
+    );
+  }
   return { topics: config.topics, tokens: [...config.tokens, ...all.map((token) => ({ token }))] };
 }
 

@@ -208,6 +208,7 @@ describe('DelayQueueSchedules', () => {
     { what: 'neither every nor cron', given: {}, says: 'every' },
     { what: 'both', given: { every: '1m', cron: '* * * * *' }, says: 'every' },
     { what: 'too short an interval', given: { every: 99 }, says: '100' },
+    { what: 'no end', given: { cron: '* '.repeat(501) }, says: 'cron must be a string of at most 1000 characters' },
     { what: 'no expression', given: { cron: 'at noon' }, says: 'cron must be a cron expression' },
     { what: 'an expression that never occurs', given: { cron: '0 0 31 2 *' }, says: 'no time' },
     {

@@ -1,5 +1,5 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import type { INestApplication } from '@nestjs/common';
+import type { INestApplication, Type } from '@nestjs/common';
 import type { TopicOptions, TopicRef } from 'nestjs-delay-queue';
 import {
   DelayQueueGatewayModule,
@@ -33,6 +33,8 @@ export interface GatewaySetup extends Partial<GatewayLimits> {
   readonly publishTimeout?: number;
   /** In an application: what it does before it listens. */
   readonly prepare?: (nest: INestApplication) => void;
+  /** In an application: what it imports behind the gateway. */
+  readonly imports?: readonly Type[];
   readonly module?: Partial<DelayQueueGatewayOptions>;
   /** Standalone: other tokens than those of the callers. */
   readonly tokens?: readonly GatewayToken[];
@@ -154,11 +156,19 @@ export function useGateways(bed: Bed): (kind: GatewayKind, setup?: GatewaySetup)
 async function openInApplication(
   bed: Bed,
   kind: 'Express' | 'Fastify',
-  { topics = TOPICS, topicOptions = {}, publishTimeout = 5000, prepare, module = {}, ...limits }: GatewaySetup,
+  {
+    topics = TOPICS,
+    topicOptions = {},
+    publishTimeout = 5000,
+    imports = [],
+    prepare,
+    module = {},
+    ...limits
+  }: GatewaySetup,
 ): Promise<TestGateway> {
   const gateway = DelayQueueGatewayModule.forRoot({ topics, access: byHeader, ...limits, ...module });
   const options = { topics: topicOptions, defaults: DEFAULTS, publishTimeout };
-  const { app, url } = await serveOn(kind, bed, { options, imports: [gateway] }, (nest) => {
+  const { app, url } = await serveOn(kind, bed, { options, imports: [gateway, ...imports] }, (nest) => {
     const { useBodyParser } = nest as unknown as { useBodyParser: (type: string, options: object) => void };
     if (kind === 'Express') useBodyParser.call(nest, 'json', { limit: '8mb' });
     else useBodyParser.call(nest, 'application/json', { bodyLimit: DEFAULT_LIMITS.maxBody });

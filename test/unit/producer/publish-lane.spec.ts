@@ -164,6 +164,18 @@ describe('PublishLane', () => {
     expect(new Set(named[0]?.map(([{ caller }]) => caller)).size).toBe(3);
   });
 
+  it('tells calls of an operation apart in which the same id comes first', async () => {
+    const { calls, lane } = setUp();
+    const [message] = newMessages('a', 1, 400_000) as [NewMessage];
+    lane.publish([message, message, message], new Told(), { operation: 'op' });
+    await turn();
+    calls[0]?.answer(results(1, 0));
+    await turn();
+    calls[1]?.answer(results(1, 0));
+    await turn();
+    expect(new Set(calls.map(({ call }) => call.caller)).size).toBe(3);
+  });
+
   it('sends together what waits for the same replicas, in the order of the publishes', async () => {
     const { calls, lane } = setUp();
     const requirements = [1, 1, 2, 1].map((min) => ({ min, timeout: 100 }));

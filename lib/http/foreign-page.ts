@@ -1,0 +1,27 @@
+import type { IncomingMessage } from 'node:http';
+
+/**
+ * Says so if a page of another site has made a browser send a request. Browsers tell that by `Sec-Fetch-Site`, but to https and localhost
+ * alone; elsewhere the page has to come from the host that it asks.
+ *
+ * @param host that the browser has asked, as a framework knows it by the proxies that it trusts. @defaultValue the one of the request
+ * @returns why the request is refused; `undefined` if no such page has sent it
+ */
+export function foreignPage({ headers }: IncomingMessage, host = headers.host ?? ''): string | undefined {
+  const { 'sec-fetch-site': site, origin } = headers;
+  if (site === 'same-origin' || site === 'none') return undefined;
+  if (site !== undefined) return 'A page of another site has made a browser send this, so it was refused.';
+  if (origin === undefined || isAt(origin, host)) return undefined;
+  return (
+    `A page of ${origin} has made a browser send this to '${host}', so it was refused. If both are the same server, the proxy before it ` +
+    'has to pass the Host header on.'
+  );
+}
+
+/** A proxy may name the port that a browser leaves out. */
+function isAt(origin: string, host: string): boolean {
+  if (!URL.canParse(origin)) return false;
+  const page = new URL(origin);
+  const asked = `${page.protocol}//${host}`;
+  return URL.canParse(asked) && new URL(asked).host === page.host;
+}
