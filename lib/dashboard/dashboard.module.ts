@@ -11,6 +11,7 @@ import {
   type Type,
   VERSION_NEUTRAL,
 } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import { asConfiguration, assertOptions } from '../checks/validate.js';
 import { describe } from '../checks/describe.js';
@@ -22,11 +23,13 @@ import {
   type FrameworkRequest,
   type FrameworkResponse,
   type HttpRequest,
+  givenBody,
   partsBelow,
   pathsBelow,
   rawExchange,
   splitUrl,
 } from '../http/framework.js';
+import { leaveBodies, routesAt } from '../http/own-bodies.js';
 import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import { type DashboardAccess, assertAccess } from './access.js';
 import { DashboardHandler, PAGE } from './dashboard.handler.js';
@@ -67,7 +70,8 @@ export type DashboardHttpRequest = HttpRequest;
 const OPTIONS = ['path', 'connection', 'access', 'redact', 'traceUrl'] as const;
 const DEFAULT_PATH = 'queues';
 
-const PATHS = ['', ...pathsBelow('', 3)];
+const PARTS = pathsBelow('', 3);
+const PATHS = ['', ...PARTS];
 
 /**
  * The dashboard in your application, on Express or Fastify. Global guards apply to it, then `access`.
@@ -124,8 +128,9 @@ function controllerAt(path: string, access: DashboardAccess<unknown>): Type {
   class DelayQueueDashboardController implements BeforeApplicationShutdown {
     readonly #handler: DashboardHandler;
 
-    constructor(@Inject(DashboardHandler) handler: DashboardHandler) {
+    constructor(@Inject(DashboardHandler) handler: DashboardHandler, @Inject(HttpAdapterHost) host: HttpAdapterHost) {
       this.#handler = handler;
+      leaveBodies(host, routesAt(path, PARTS));
     }
 
     @All(PATHS)
@@ -144,7 +149,8 @@ function controllerAt(path: string, access: DashboardAccess<unknown>): Type {
         return;
       }
       const query = new URLSearchParams(search);
-      await this.#handler.handle({ request: raw, response: target, path: rest, query, body: request.body, viewer });
+      const body = givenBody(request);
+      await this.#handler.handle({ request: raw, response: target, path: rest, query, body, viewer });
     }
 
     // Later would be too late: the server waits for the connections that this ends.

@@ -11,6 +11,7 @@ import {
   type Type,
   VERSION_NEUTRAL,
 } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import { describe } from '../checks/describe.js';
 import { asConfiguration, assertOptions } from '../checks/validate.js';
@@ -22,11 +23,13 @@ import {
   type FrameworkRequest,
   type FrameworkResponse,
   type HttpRequest,
+  givenBody,
   partsBelow,
   pathsBelow,
   rawExchange,
   splitUrl,
 } from '../http/framework.js';
+import { leaveBodies, routesAt } from '../http/own-bodies.js';
 import type { TopicRef } from '../messages/topic.js';
 import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
 import type { DelayQueueReceiver } from '../consumer/delay-queue.receiver.js';
@@ -62,7 +65,7 @@ export interface DelayQueueGatewayOptions<R = GatewayHttpRequest> {
   actor?: (request: R) => string | undefined;
   /** Most requests that wait for messages at once. @defaultValue 1,000 */
   maxWaiting?: number;
-  /** Largest body that the gateway reads itself, in bytes; a body parser of the application has a limit of its own. @defaultValue 8 MiB */
+  /** Largest body of a request, in bytes; limits of the application's body parsers do not count here. @defaultValue 8 MiB */
   maxBody?: number;
 }
 
@@ -80,6 +83,8 @@ const DOCUMENT_PART = 'openapi.json';
 
 /** As many parts as a path has behind the version, and one more, so that the gateway answers what it has no route for. */
 const MOST_PARTS = Math.max(...ROUTES.map(({ path }) => path.split('/').length - 2)) + 1;
+
+const PATHS = pathsBelow(VERSION_PART, MOST_PARTS);
 
 /** What the options are once they are checked. */
 interface Mounted {
@@ -149,11 +154,12 @@ function controllerAt({ path, access, actor }: Mounted): Type {
   class DelayQueueGatewayController implements OnModuleDestroy {
     readonly #handler: GatewayHandler;
 
-    constructor(@Inject(GatewayHandler) handler: GatewayHandler) {
+    constructor(@Inject(GatewayHandler) handler: GatewayHandler, @Inject(HttpAdapterHost) host: HttpAdapterHost) {
       this.#handler = handler;
+      leaveBodies(host, routesAt(path, PATHS));
     }
 
-    @All(pathsBelow(VERSION_PART, MOST_PARTS))
+    @All(PATHS)
     async answer(@Req() asked: FrameworkRequest, @Res() answered: FrameworkResponse): Promise<void> {
       const { request, response, hijack } = rawExchange(asked, answered);
       const { path: whole, search } = splitUrl(asked.originalUrl);
@@ -165,7 +171,7 @@ function controllerAt({ path, access, actor }: Mounted): Type {
         begin: hijack,
         path: ['', VERSION_PART, ...parts].join('/'),
         search,
-        body: asked.body,
+        body: givenBody(asked),
         actor: named(actor(asked)),
         may: async (topic, right) => granted(await access(asked, { topic, right })),
       });

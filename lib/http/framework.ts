@@ -6,6 +6,8 @@ export interface FrameworkRequest {
   readonly originalUrl: string;
   /** What a body parser has made of the body. */
   readonly body?: unknown;
+  /** Its bytes, if the application was created with `rawBody`. */
+  readonly rawBody?: Uint8Array;
   readonly params: Readonly<Record<string, string | undefined>>;
 }
 
@@ -39,6 +41,11 @@ export function rawExchange(request: FrameworkRequest, response: FrameworkRespon
     response: response.raw ?? (response as unknown as ServerResponse),
     hijack: () => response.hijack?.(),
   };
+}
+
+/** What a parser of the application has made of a body that `leaveBodies()` could not keep from it: the bytes, if they are there. */
+export function givenBody({ rawBody, body }: FrameworkRequest): unknown {
+  return rawBody ?? body;
 }
 
 /** The path and the query of a URL, both as they were sent. */
