@@ -30,6 +30,7 @@ import {
   splitUrl,
 } from '../http/framework.js';
 import { leaveBodies, routesAt } from '../http/own-bodies.js';
+import { ownMount } from '../http/own-mount.js';
 import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import { type DashboardAccess, assertAccess } from './access.js';
 import { DashboardHandler, PAGE } from './dashboard.handler.js';
@@ -118,7 +119,7 @@ export class DelayQueueDashboardModule {
       inject: [admin, schedules, events],
     };
     const controller = controllerAt(path, options.access as DashboardAccess<unknown>);
-    return { module: DelayQueueDashboardModule, providers: [handler], controllers: [controller] };
+    return { module: DelayQueueDashboardModule, providers: [handler, ownMount()], controllers: [controller] };
   }
 }
 

@@ -30,6 +30,7 @@ import {
   splitUrl,
 } from '../http/framework.js';
 import { leaveBodies, routesAt } from '../http/own-bodies.js';
+import { ownMount } from '../http/own-mount.js';
 import type { TopicRef } from '../messages/topic.js';
 import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
 import type { DelayQueueReceiver } from '../consumer/delay-queue.receiver.js';
@@ -134,7 +135,7 @@ export class DelayQueueGatewayModule {
     };
     const { access, actor = () => undefined } = options as DelayQueueGatewayOptions<unknown>;
     const controller = controllerAt({ path, access, actor });
-    return { module: DelayQueueGatewayModule, providers: [handler], controllers: [controller] };
+    return { module: DelayQueueGatewayModule, providers: [handler, ownMount()], controllers: [controller] };
   }
 }
 
