@@ -25,7 +25,8 @@ function assertExactAt(value: unknown, path: (string | number)[]): void {
 
 function faultOf(value: unknown, depth: number): string | undefined {
   if (typeof value === 'string' && !value.isWellFormed()) return 'has half of a character. Send whole ones.';
-  if (typeof value === 'object' && value !== null && depth >= MAX_DEPTH) return `is nested more than ${MAX_DEPTH} deep. Send it in parts.`;
+  if (typeof value === 'object' && value !== null && depth >= MAX_DEPTH)
+    return `is nested more than ${MAX_DEPTH} deep. Send it in parts.`;
   if (typeof value !== 'number' || (Number.isFinite(value) && !mayHaveChanged(value))) return undefined;
   return `is ${Object.is(value, -0) ? '-0' : value}, which may have been another number before it was read. Send it as a string.`;
 }

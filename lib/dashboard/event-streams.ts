@@ -37,9 +37,9 @@ export class EventStreams {
     const ended = new AbortController();
     const pulse = setInterval(() => response.write(':\n\n'), PULSE);
     const longest = setTimeout(() => end(), LONGEST);
-    let forget = (): void => {};
+    let forget: (() => void) | undefined;
     const end = (): void => {
-      forget();
+      forget?.();
       clearInterval(pulse);
       clearTimeout(longest);
       this.#open.delete(end);

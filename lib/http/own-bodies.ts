@@ -40,7 +40,7 @@ export function leaveBodies(host: AdapterHost, isOwn: (route: string) => boolean
 }
 
 interface ExpressLayer {
-  readonly route?: { readonly path: unknown; _handlesMethod(method: string): boolean };
+  readonly route?: { readonly path: unknown; readonly methods: Readonly<Record<string, boolean>> };
   match(path: string): boolean;
 }
 
@@ -49,10 +49,9 @@ interface Express {
   use(middleware: (request: IncomingMessage & Read, response: unknown, next: () => void) => void): void;
 }
 
-/** What parsers of Express go by, later and earlier ones: a request that says so has been read. */
+/** What parsers of Express go by: a request that says so has been read. */
 interface Read {
   finished?: boolean;
-  _body?: boolean;
 }
 
 function leaveInExpress(express: Express, isOwn: (route: string) => boolean): void {
@@ -61,7 +60,6 @@ function leaveInExpress(express: Express, isOwn: (route: string) => boolean): vo
       const route = routeOf(express, request);
       if (typeof route === 'string' && isOwn(route)) {
         request.finished = true;
-        request._body = true;
       }
     }
     next();
@@ -72,11 +70,15 @@ function leaveInExpress(express: Express, isOwn: (route: string) => boolean): vo
 function routeOf({ router }: Express, { method = '', url = '' }: IncomingMessage): unknown {
   const { path } = splitUrl(url);
   try {
-    return router.stack.find((layer) => layer.route?._handlesMethod(method) && layer.match(path))?.route?.path;
+    return router.stack.find((layer) => handles(layer, method.toLowerCase()) && layer.match(path))?.route?.path;
   } catch {
     // What cannot be decoded, it refuses.
     return undefined;
   }
+}
+
+function handles({ route }: ExpressLayer, method: string): boolean {
+  return route !== undefined && (Object.hasOwn(route.methods, method) || Object.hasOwn(route.methods, '_all'));
 }
 
 interface FastifyRequest {

@@ -170,9 +170,9 @@ function EditForm({ message, done }: FormProps): JSX.Element {
   );
 }
 
-function isJson(text: string): boolean {
+function isJson(written: string): boolean {
   try {
-    JSON.parse(text);
+    JSON.parse(written);
     return true;
   } catch {
     return false;

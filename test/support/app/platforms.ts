@@ -62,7 +62,7 @@ export async function serveOn(
 
 /** Its types tell an adapter of HTTP/2 from one of HTTP/1, and Nest takes both. */
 function fastify(isHttp1: boolean): FastifyAdapter {
-  return isHttp1 ? new FastifyAdapter() : (new FastifyAdapter({ http2: true }) as unknown as FastifyAdapter);
+  return isHttp1 ? new FastifyAdapter() : new FastifyAdapter({ http2: true });
 }
 
 function rootModule(bed: Bed, { options = {}, imports = [], ...rest }: AppSetup): Type {

@@ -3,6 +3,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { messageRef, readJson, toHeaders, toNumber, toTime } from '../../../lib/cli/given-values.js';
 import type { Terminal } from '../../../lib/cli/terminal.js';
@@ -18,9 +19,11 @@ describe('a payload', () => {
       const stdin = Readable.from([row.content]);
       const isText = isUtf8(row.content);
       for (const given of [...(isText ? [row.content.toString()] : []), `@${file}`, '-']) {
-        const read = readJson({ stdin } as unknown as Terminal, 'The payload', given, 'payload');
-        if (row.kept) expect(await read).toEqual(JSON.parse(row.content.toString()));
-        else await expect(read).rejects.toSatisfy((error: Error) => saysWhere(error.message, row));
+        const read = readJson({ stdin } as unknown as Terminal, 'The payload', given, 'payload').then(
+          (value) => row.kept && isDeepStrictEqual(value, JSON.parse(row.content.toString())),
+          (error: Error) => !row.kept && saysWhere(error.message, row),
+        );
+        expect([given, await read]).toEqual([given, true]);
       }
     }
   });
