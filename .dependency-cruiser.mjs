@@ -136,7 +136,7 @@ const LAYERS = {
   prometheus: { folders: ['monitoring', 'events'], packages: ['prom-client'] },
   dashboard: {
     folders: ['http', 'nest/decorators', 'admin', 'broker', 'schedules', 'events', 'messages'],
-    packages: ['@nestjs/common', 'rxjs'],
+    packages: ['@nestjs/common', '@nestjs/core', 'rxjs'],
   },
   gateway: {
     folders: [
@@ -151,7 +151,7 @@ const LAYERS = {
       'broker',
       'messages',
     ],
-    packages: ['@nestjs/common', 'rou3', 'uuid', 'zod', 'zod-openapi'],
+    packages: ['@nestjs/common', '@nestjs/core', 'rou3', 'uuid', 'zod', 'zod-openapi'],
   },
   // It runs in a browser, so of the rest it takes types alone; the build fails at anything else.
   'dashboard/browser': {

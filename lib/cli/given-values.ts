@@ -1,5 +1,7 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { readFileSync } from 'node:fs';
+import { NoJsonError, parseExactJson } from '../checks/exact-json.js';
+import { SerializationError } from '../errors/publishing.errors.js';
 import type { MessageRef } from '../messages/message-ref.js';
 import { isoToEpoch } from '../time/iso-time.js';
 import { usageError } from './cli-error.js';
@@ -55,22 +57,30 @@ export function toTags(text: string, before: readonly string[] = []): string[] {
   return [...before, text];
 }
 
-/** Reads a payload or an option in JSON: as it is, `@path` for a file, `-` for the standard input. */
-export async function readJson(terminal: Terminal, name: string, given: string): Promise<unknown> {
-  const text = given === '-' ? await readInput(terminal) : given.startsWith('@') ? fileText(name, given) : given;
+/**
+ * Reads a payload or an option in JSON: as it is, `@path` for a file, `-` for the standard input.
+ *
+ * @param name what errors call it
+ * @param root what paths in errors begin with
+ * @throws CliError if it is no JSON, or would come back as something else
+ */
+export async function readJson(terminal: Terminal, name: string, given: string, root = name): Promise<unknown> {
+  const text = given === '-' ? await readInput(terminal) : given.startsWith('@') ? contentOf(name, given) : given;
   try {
-    return JSON.parse(text) as unknown;
+    return parseExactJson(text, root);
   } catch (error) {
+    if (error instanceof SerializationError) throw usageError(error.message);
+    if (!(error instanceof NoJsonError)) throw error;
     throw usageError(
       `${name} must be JSON, @file or - for the standard input; a text stands in quotes of its own, as in '"hello"'. ` +
-        `It is none: ${(error as Error).message}`,
+        `It is none. ${error.message}`,
     );
   }
 }
 
-function fileText(name: string, given: string): string {
+function contentOf(name: string, given: string): Buffer {
   try {
-    return readFileSync(given.slice(1), 'utf8');
+    return readFileSync(given.slice(1));
   } catch (error) {
     throw usageError(`${name} names a file that cannot be read: ${(error as Error).message}`);
   }

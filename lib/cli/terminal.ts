@@ -31,8 +31,8 @@ export async function ask({ stdin, stderr }: Terminal, question: string): Promis
 }
 
 /** All of the standard input. */
-export async function readInput({ stdin }: Terminal): Promise<string> {
+export async function readInput({ stdin }: Terminal): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of stdin) chunks.push(Buffer.from(chunk as string | Buffer));
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }

@@ -158,7 +158,7 @@ export class DashboardHandler {
     assertOwnSite(request, host);
     if (path === WATCH_ROUTE) {
       const begins = this.#watched(query.getAll('look'), viewer);
-      const stream = this.#streams.open(response);
+      const stream = this.#streams.open(request, response);
       for (const begin of begins) begin(stream);
       return;
     }

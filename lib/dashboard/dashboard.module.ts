@@ -11,6 +11,7 @@ import {
   type Type,
   VERSION_NEUTRAL,
 } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import { asConfiguration, assertOptions } from '../checks/validate.js';
 import { describe } from '../checks/describe.js';
@@ -23,11 +24,14 @@ import {
   type FrameworkRequest,
   type FrameworkResponse,
   type HttpRequest,
+  givenBody,
   partsBelow,
   pathsBelow,
   rawExchange,
   splitUrl,
 } from '../http/framework.js';
+import { leaveBodies, routesAt } from '../http/own-bodies.js';
+import { ownMount } from '../http/own-mount.js';
 import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import { type DashboardAccess, assertAccess } from './access.js';
 import { DashboardHandler, PAGE } from './dashboard.handler.js';
@@ -68,7 +72,8 @@ export type DashboardHttpRequest = HttpRequest;
 const OPTIONS = ['path', 'connection', 'access', 'redact', 'traceUrl'] as const;
 const DEFAULT_PATH = 'queues';
 
-const PATHS = ['', ...pathsBelow('', 3)];
+const PARTS = pathsBelow('', 3);
+const PATHS = ['', ...PARTS];
 
 /**
  * The dashboard in your application, on Express or Fastify. Global guards apply to it, then `access`.
@@ -115,7 +120,7 @@ export class DelayQueueDashboardModule {
       inject: [admin, schedules, events],
     };
     const controller = controllerAt(path, options.access as DashboardAccess<unknown>);
-    return { module: DelayQueueDashboardModule, providers: [handler], controllers: [controller] };
+    return { module: DelayQueueDashboardModule, providers: [handler, ownMount()], controllers: [controller] };
   }
 }
 
@@ -126,8 +131,9 @@ function controllerAt(path: string, access: DashboardAccess<unknown>): Type {
   class DelayQueueDashboardController implements BeforeApplicationShutdown {
     readonly #handler: DashboardHandler;
 
-    constructor(@Inject(DashboardHandler) handler: DashboardHandler) {
+    constructor(@Inject(DashboardHandler) handler: DashboardHandler, @Inject(HttpAdapterHost) host: HttpAdapterHost) {
       this.#handler = handler;
+      leaveBodies(host, routesAt(path, PARTS));
     }
 
     @All(PATHS)
@@ -152,7 +158,7 @@ function controllerAt(path: string, access: DashboardAccess<unknown>): Type {
         host,
         path: rest,
         query,
-        body: request.body,
+        body: givenBody(request),
         viewer,
       });
     }

@@ -1,4 +1,5 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { whenGone } from '../http/carrier.js';
 import { Refusal } from '../http/refusal.js';
 
 /** Proxies close a connection on which nothing is said for long. In milliseconds. */
@@ -25,7 +26,7 @@ export class EventStreams {
   #isClosed = false;
 
   /** @throws Refusal if this process is shutting down */
-  open(response: ServerResponse): EventStream {
+  open(request: IncomingMessage, response: ServerResponse): EventStream {
     if (this.#isClosed) throw new Refusal(503, 'SHUTTING_DOWN', 'This process is shutting down.');
     response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
@@ -36,7 +37,9 @@ export class EventStreams {
     const ended = new AbortController();
     const pulse = setInterval(() => response.write(':\n\n'), PULSE);
     const longest = setTimeout(() => end(), LONGEST);
+    let forget: (() => void) | undefined;
     const end = (): void => {
+      forget?.();
       clearInterval(pulse);
       clearTimeout(longest);
       this.#open.delete(end);
@@ -44,7 +47,7 @@ export class EventStreams {
       response.end();
     };
     this.#open.add(end);
-    response.on('close', end);
+    forget = whenGone(request, end);
     return {
       get isFull() {
         return response.writableLength > MAX_WAITING;

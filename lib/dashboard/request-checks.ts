@@ -42,11 +42,12 @@ function crossSite(message: string): Refusal {
 /**
  * The body of a request that is to change something.
  *
- * @param parsed what the framework has read, if it has
+ * @param given what a parser of the application has made of it, if one has read it: its bytes, or a value
  * @throws Refusal if it is no JSON object, or too large
+ * @throws SerializationError if it would come back as something else
  */
-export async function bodyOf(request: IncomingMessage, parsed: unknown): Promise<Record<string, unknown>> {
-  const body = parsed === undefined && !request.readableEnded ? await readJson(request, RULES) : parsed;
+export async function bodyOf(request: IncomingMessage, given: unknown): Promise<Record<string, unknown>> {
+  const body = await readJson(request, RULES, given);
   if (!isPlainObject(body)) throw new Refusal(400, 'INVALID_ARGUMENT', 'The body must be a JSON object.');
   return body;
 }

@@ -234,10 +234,10 @@ const Receiver = z
     consumer: text.describe('Names who receives.'),
     state: z
       .enum(['busy', 'idle', 'gone'])
-      .describe('Whether they have messages, wait for some, or have not come back.'),
+      .describe('Whether they have or want messages, have asked lately, or have not come back.'),
     waiting: count.describe('Calls that wait for messages now.'),
     holding: count.describe('Messages that were received and not settled yet.'),
-    seenAt: time.describe('When they were last there.'),
+    seenAt: time.describe('When they asked for messages last; now, if they wait for some.'),
     processes: z.array(text).describe('The processes that they receive from.'),
   } satisfies Shape<FleetReceiver>)
   .meta({ id: 'Receiver', description: 'Somebody who receives the topic.' });

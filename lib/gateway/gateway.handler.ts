@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MAX_CONSUMER_LENGTH } from '../checks/limits.js';
+import { isGone, whenLost } from '../http/carrier.js';
 import { foreignPage } from '../http/foreign-page.js';
-import { type BodyRules, assertSaysJson, readJson, saysJson } from '../http/read-json.js';
+import { type BodyRules, readJson, saysJson } from '../http/read-json.js';
 import { sendJson } from '../http/send-json.js';
 import type { Log } from '../log.js';
 import type { TopicRef } from '../messages/topic.js';
@@ -12,7 +13,7 @@ import type { GatewayLimits } from './limits.js';
 import { problemAnswer, refusal, toProblem } from './problem.js';
 import type { Answer, Call, GatewayQueues, Route } from './route.js';
 import { type FoundRoute, Router } from './router.js';
-import { WaitingRequests, isGone } from './waiting-requests.js';
+import { WaitingRequests } from './waiting-requests.js';
 
 const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const;
 const CLOSING_HEADERS = { ...HEADERS, connection: 'close' } as const;
@@ -39,7 +40,7 @@ export interface GatewayRequest {
   readonly base?: string;
   /** As it was sent, without the question mark. */
   readonly search: string;
-  /** What a framework has read already. */
+  /** What a parser of the application has made of the body, if one has read it: its bytes, or a value. */
   readonly body: unknown;
   /** Who it is, for the audit log. */
   readonly actor?: string | undefined;
@@ -80,7 +81,7 @@ export class GatewayHandler {
       if (answer.text === undefined) answer = { ...answer, text: JSON.stringify(answer.content) };
     } catch (error) {
       if (error instanceof AccessFailure) throw error.error;
-      if (isGone(asked.response)) return;
+      if (isGone(asked.request)) return;
       answer = this.#toAnswer(asked, error);
     }
     this.#send(asked, answer);
@@ -111,7 +112,7 @@ export class GatewayHandler {
     { topic, query, body }: Pick<Call<unknown, unknown>, 'topic' | 'query' | 'body'>,
   ): Call<unknown, unknown> {
     const { queues, topics, log } = this.#options;
-    const { request, response, actor, path, search, base = '' } = asked;
+    const { request, actor, path, search, base = '' } = asked;
     const repeatable = { actor, method: route.method, path: `${path}?${search}`, body };
     return {
       queues,
@@ -125,7 +126,7 @@ export class GatewayHandler {
       operation: route.isRepeatable ? operationOf(request, repeatable) : undefined,
       by: { actor },
       caller: callerOf(request, actor),
-      wait: async (work) => this.#waiting.wait(response, work),
+      wait: async (work) => this.#waiting.wait(request, work),
       may: async (name, right) => topics.has(name) && mayDo(asked, name, right),
       served: async (name, right) => this.#topic(asked, name, right),
     };
@@ -138,15 +139,12 @@ export class GatewayHandler {
     throw refusal('FORBIDDEN', `You lack the right '${right}' for topic '${name}'.`);
   }
 
-  async #body({ request, body: parsed }: GatewayRequest, route: Route): Promise<unknown> {
+  async #body({ request, body: given }: GatewayRequest, route: Route): Promise<unknown> {
     if (!route.body) return undefined;
-    if (!hasBody(request)) {
-      if (route.isBodyOptional) return {};
-      throw refusal('INVALID_ARGUMENT', 'The body is missing. Send JSON.');
-    }
-    assertSaysJson(request);
-    const body = parsed === undefined && !request.readableEnded ? await readJson(request, this.#bodyRules) : parsed;
-    return checkedValue('The body', route.body, body);
+    const body = await readJson(request, this.#bodyRules, given);
+    if (body !== undefined) return checkedValue('The body', route.body, body);
+    if (route.isBodyOptional) return {};
+    throw refusal('INVALID_ARGUMENT', 'The body is missing. Send JSON.');
   }
 
   #toAnswer({ request, path }: GatewayRequest, error: unknown): Answer {
@@ -158,13 +156,13 @@ export class GatewayHandler {
     return problemAnswer(problem, error);
   }
 
-  #send({ response, begin }: GatewayRequest, answer: Answer): void {
+  #send({ request, response, begin }: GatewayRequest, answer: Answer): void {
     const { onLost } = answer;
-    if (isGone(response)) {
+    if (isGone(request)) {
       onLost?.();
       return;
     }
-    if (onLost) callIfLost(response, onLost);
+    if (onLost) whenLost(request, response, onLost);
     begin?.();
     sendJson(response, answer, this.#isClosing ? CLOSING_HEADERS : HEADERS);
   }
@@ -190,21 +188,6 @@ function queryOf({ search }: GatewayRequest, { query = NO_QUERY }: Route): unkno
   const twice = names.find((name, i) => names.indexOf(name) < i);
   if (twice !== undefined) throw refusal('INVALID_ARGUMENT', `The query has '${twice}' more than once.`);
   return checkedValue('The query', query, Object.fromEntries(parameters));
-}
-
-/** Calls if a connection ends before the system has taken all of an answer. */
-function callIfLost(response: ServerResponse, onLost: () => void): void {
-  const { socket } = response;
-  response.once('close', onLost);
-  // A write that fails finishes the response as well, on a connection that is gone. Node.js ends a connection in a listener of its own.
-  response.prependOnceListener('finish', () => {
-    if (!socket?.destroyed) response.off('close', onLost);
-  });
-}
-
-function hasBody({ headers }: IncomingMessage): boolean {
-  const length = headers['content-length'];
-  return length === undefined ? headers['transfer-encoding'] !== undefined : length !== '0';
 }
 
 /** A browser asks before it sends JSON to another site, and before it sends another method than POST. */

@@ -11,6 +11,7 @@ import {
   type Type,
   VERSION_NEUTRAL,
 } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import { describe } from '../checks/describe.js';
 import { asConfiguration, assertOptions } from '../checks/validate.js';
@@ -23,9 +24,12 @@ import {
   type FrameworkRequest,
   type FrameworkResponse,
   type HttpRequest,
+  givenBody,
   placeOf,
   rawExchange,
 } from '../http/framework.js';
+import { leaveBodies, routesAt } from '../http/own-bodies.js';
+import { ownMount } from '../http/own-mount.js';
 import type { TopicRef } from '../messages/topic.js';
 import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
 import type { DelayQueueReceiver } from '../consumer/delay-queue.receiver.js';
@@ -62,7 +66,7 @@ export interface DelayQueueGatewayOptions<R = GatewayHttpRequest> {
   actor?: (request: R) => string | undefined;
   /** Most requests that wait for messages at once. @defaultValue 1,000 */
   maxWaiting?: number;
-  /** Largest body that the gateway reads itself, in bytes; a body parser of the application has a limit of its own. @defaultValue 8 MiB */
+  /** Largest body of a request, in bytes; limits of the application's body parsers do not count here. @defaultValue 8 MiB */
   maxBody?: number;
 }
 
@@ -128,7 +132,7 @@ export class DelayQueueGatewayModule {
     };
     const { access, actor = () => undefined } = options as DelayQueueGatewayOptions<unknown>;
     const controller = controllerAt({ path, access, actor });
-    return { module: DelayQueueGatewayModule, providers: [handler], controllers: [controller] };
+    return { module: DelayQueueGatewayModule, providers: [handler, ownMount()], controllers: [controller] };
   }
 }
 
@@ -144,8 +148,9 @@ function controllerAt({ path, access, actor }: Mounted): Type {
   class DelayQueueGatewayController implements OnModuleDestroy {
     readonly #handler: GatewayHandler;
 
-    constructor(@Inject(GatewayHandler) handler: GatewayHandler) {
+    constructor(@Inject(GatewayHandler) handler: GatewayHandler, @Inject(HttpAdapterHost) host: HttpAdapterHost) {
       this.#handler = handler;
+      leaveBodies(host, routesAt(path, PATHS));
     }
 
     @All(PATHS)
@@ -153,7 +158,7 @@ function controllerAt({ path, access, actor }: Mounted): Type {
       await this.#handler.handle({
         ...rawExchange(asked, answered),
         ...placeOf(asked, PATHS),
-        body: asked.body,
+        body: givenBody(asked),
         actor: named(actor(asked)),
         may: async (topic, right) => granted(await access(asked, { topic, right })),
       });

@@ -37,7 +37,7 @@ export const MESSAGE_ROUTES: readonly Route[] = [
       201: { description: 'It was published, or all were.', schema: Published },
       207: { description: 'Some of many were refused.', schema: PublishResults },
     },
-    problems: ['SERIALIZATION', 'INVALID_PAYLOAD', 'PAYLOAD_TOO_LARGE', 'DUPLICATE_MESSAGE', 'NOT_REPLICATED'],
+    problems: ['INVALID_PAYLOAD', 'PAYLOAD_TOO_LARGE', 'DUPLICATE_MESSAGE', 'NOT_REPLICATED'],
     async run(call) {
       const { body, queues, topic } = call;
       if ('messages' in body) return publishMany(call, body.messages);

@@ -22,7 +22,7 @@ const COMMON: readonly ProblemCode[] = [
   'INTERNAL',
   'BROKER_UNAVAILABLE',
 ];
-const OF_BODIES: readonly ProblemCode[] = ['INVALID_JSON', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
+const OF_BODIES: readonly ProblemCode[] = ['INVALID_JSON', 'SERIALIZATION', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
 
 const IdempotencyKey = z
   .string()

@@ -13,7 +13,7 @@ interface Kind {
 /** All that a request can be refused with, by the code of the problem. */
 export const PROBLEMS = {
   INVALID_ARGUMENT: { status: 400, title: 'Something in the request is wrong' },
-  SERIALIZATION: { status: 400, title: 'The payload cannot be stored' },
+  SERIALIZATION: { status: 400, title: 'What was sent would not come back as it is' },
   INVALID_PAYLOAD: { status: 400, title: 'The payload does not fit the schema of its topic' },
   INVALID_JSON: { status: 400, title: 'The body is no JSON' },
   UNAUTHORIZED: { status: 401, title: 'A token is missing or wrong' },

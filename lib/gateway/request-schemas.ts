@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { MAX_BATCH } from '../broker/broker.interface.js';
-import { MAX_CONSUMER_LENGTH } from '../checks/limits.js';
+import { MAX_CONSUMER_LENGTH, MAX_TAGS } from '../checks/limits.js';
 import type { PublishOptions } from '../messages/publish-options.interface.js';
 import type { ReceiveOptions } from '../consumer/delay-queue.receiver.js';
 import type { ScheduleRule, ScheduledMessageOptions } from '../schedules/schedule.interface.js';
 import { isoToEpoch } from '../time/iso-time.js';
-import { strictObject } from './checked-value.js';
+import { listOf, strictObject, textsByName } from './checked-value.js';
 import { MAX_MANY, MAX_WAIT } from './limits.js';
 
 /** What options take, by their names: one that is new fails to compile until it is served. */
@@ -61,7 +61,7 @@ const Backoff = z
       maxDelay: optional(Duration),
       jitter,
     }),
-    strictObject({ type: z.literal('steps'), delays: z.array(Duration).min(1).max(100), jitter }),
+    strictObject({ type: z.literal('steps'), delays: listOf(Duration, { min: 1, max: 100 }), jitter }),
   ])
   .meta({ id: 'Backoff', description: 'How long to wait before the next attempt.' });
 
@@ -70,8 +70,10 @@ const name = z.string().min(1).max(256);
 /** What messages of schedules take too. */
 const MESSAGE_OPTIONS = {
   key: optional(name).describe('Places the message in a partition; 1 to 256 characters.'),
-  headers: optional(z.record(z.string(), z.string())).describe('Stored with the payload.'),
-  tags: optional(z.array(z.string()).max(8)).describe('Words by which messages can be listed and cancelled.'),
+  headers: optional(textsByName()).describe('Stored with the payload.'),
+  tags: optional(listOf(z.string(), { max: MAX_TAGS })).describe(
+    'Words by which messages can be listed and cancelled.',
+  ),
   attempts: optional(z.int()).describe('How many deliveries may fail before it is a dead letter, 1 to 1000.'),
   backoff: optional(Backoff),
   timeout: optional(Duration),
@@ -124,23 +126,21 @@ const Extension = strictObject({
 
 export type Extension = z.output<typeof Extension>;
 
-function listOf<S extends z.ZodType>(items: S) {
-  return z.array(items).min(1).max(MAX_MANY);
-}
+const MANY = { min: 1, max: MAX_MANY } as const;
 
 export const PublishBody = z.union([
   NewMessage,
-  strictObject({ messages: listOf(NewMessage) }).meta({ id: 'NewMessages' }),
+  strictObject({ messages: listOf(NewMessage, MANY) }).meta({ id: 'NewMessages' }),
 ]);
 
 export const SettleBody = z.union([
   Settlement,
-  strictObject({ settlements: listOf(Settlement) }).meta({ id: 'Settlements' }),
+  strictObject({ settlements: listOf(Settlement, MANY) }).meta({ id: 'Settlements' }),
 ]);
 
 export const ExtendBody = z.union([
   Extension,
-  strictObject({ extensions: listOf(Extension) }).meta({ id: 'Extensions' }),
+  strictObject({ extensions: listOf(Extension, MANY) }).meta({ id: 'Extensions' }),
 ]);
 
 const RECEIVE_OPTIONS = {
@@ -163,7 +163,7 @@ export const ReceiveBody = strictObject(RECEIVE_OPTIONS).meta({ id: 'Receive' })
 export type ReceiveBody = z.output<typeof ReceiveBody>;
 
 export const ReceiveFromBody = strictObject({
-  topics: z.array(z.string()).min(1).max(100).describe('What is due in an earlier one comes first.'),
+  topics: listOf(z.string(), { min: 1, max: 100 }).describe('What is due in an earlier one comes first.'),
   ...RECEIVE_OPTIONS,
 }).meta({ id: 'ReceiveFrom' });
 

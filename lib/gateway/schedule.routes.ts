@@ -59,7 +59,7 @@ export const SCHEDULE_ROUTES: readonly Route[] = [
     right: 'operate',
     body: ScheduleBody,
     answers: SCHEDULE,
-    problems: ['SERIALIZATION', 'INVALID_PAYLOAD', 'PAYLOAD_TOO_LARGE'],
+    problems: ['INVALID_PAYLOAD', 'PAYLOAD_TOO_LARGE'],
     async run(call) {
       const { queues, id, body, by } = call;
       const topic = (await call.served(body.topic, 'operate')) as string;

@@ -1,4 +1,5 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { whenGone } from '../http/carrier.js';
 import { refusal } from './problem.js';
 
 /** The requests that wait for messages now. */
@@ -17,7 +18,7 @@ export class WaitingRequests {
    * @param work ends when its signal aborts
    * @throws Refusal if too many wait already
    */
-  async wait<T>(response: ServerResponse, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async wait<T>(request: IncomingMessage, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#waiting >= this.#max) {
       throw refusal(
         'TOO_MANY_WAITING',
@@ -25,20 +26,13 @@ export class WaitingRequests {
       );
     }
     const gone = new AbortController();
-    const leave = (): void => gone.abort();
-    response.once('close', leave);
-    if (isGone(response)) leave();
+    const forget = whenGone(request, () => gone.abort());
     this.#waiting++;
     try {
       return await work(gone.signal);
     } finally {
       this.#waiting--;
-      response.off('close', leave);
+      forget();
     }
   }
-}
-
-/** Whether nobody is there any more to read the answer. */
-export function isGone(response: ServerResponse): boolean {
-  return response.destroyed || response.socket?.destroyed === true;
 }

@@ -11,6 +11,8 @@ export interface FrameworkRequest {
   readonly host?: string;
   /** What a body parser has made of the body. */
   readonly body?: unknown;
+  /** Its bytes, if the application was created with `rawBody`. */
+  readonly rawBody?: Uint8Array;
   readonly params: Readonly<Record<string, string | undefined>>;
 }
 
@@ -54,6 +56,11 @@ export function rawExchange(request: FrameworkRequest, response: FrameworkRespon
       response.hijack?.();
     },
   };
+}
+
+/** What a parser of the application has made of a body that `leaveBodies()` could not keep from it: the bytes, if they are there. */
+export function givenBody({ rawBody, body }: FrameworkRequest): unknown {
+  return rawBody ?? body;
 }
 
 /** The path and the query that a request was sent to, both as they were sent; its line may have the whole URL (RFC 9112, 3.2.2). */

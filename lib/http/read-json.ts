@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { assertExactValue } from '../checks/exact-value.js';
+import { NoJsonError, parseExactJson } from '../checks/exact-json.js';
 import { Refusal } from './refusal.js';
 
 /** What a body may be, and what it is refused with. */
@@ -13,40 +15,67 @@ export interface BodyRules {
 /** A body that is too large is read to its end up to here, in bytes, since who still writes does not read the answer. */
 const MAX_DISCARDED = 64 * 1024 * 1024;
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-/** @throws Refusal unless the request says that its body is JSON */
+/** @throws Refusal unless the request says that its body is JSON, as it is */
 export function assertSaysJson({ headers }: IncomingMessage): void {
-  if (saysJson(headers['content-type'])) return;
-  throw new Refusal(415, 'UNSUPPORTED_MEDIA_TYPE', 'A body is sent as application/json.');
+  if (!saysJson(headers['content-type'])) throw unsupported('A body is sent as application/json.');
+  const { 'content-encoding': encoding = 'identity' } = headers;
+  if (encoding.toLowerCase() !== 'identity') throw unsupported('A body is sent without a content-encoding.');
 }
 
 export function saysJson(contentType: string | undefined): boolean {
   return /^application\/json\s*(;|$)/i.test(contentType ?? '');
 }
 
+function unsupported(message: string): Refusal {
+  return new Refusal(415, 'UNSUPPORTED_MEDIA_TYPE', message);
+}
+
 /**
- * Reads a body that is JSON.
+ * Reads a body that is JSON, and refuses what would come back as something else.
  *
+ * @param given what a parser of the application has made of it before us: bytes, or a value. `undefined`: nobody has read it
  * @returns `undefined` if it is empty
- * @throws Refusal if it is too large, or no JSON
+ * @throws Refusal if it is too large, no JSON, or sent as something else
+ * @throws SerializationError with the path of what would change
  */
-export async function readJson(request: IncomingMessage, { max, tooLarge, noJson }: BodyRules): Promise<unknown> {
+export async function readJson(request: IncomingMessage, rules: BodyRules, given?: unknown): Promise<unknown> {
+  if (given !== undefined && !(given instanceof Uint8Array)) {
+    assertSaysJson(request);
+    assertExactValue(given);
+    return given;
+  }
+  const bytes = given ?? (await readBytes(request, rules));
+  if (bytes.length === 0) return undefined;
+  // Who has read it may have unpacked it, too.
+  if (given === undefined) assertSaysJson(request);
+  try {
+    return parseExactJson(bytes);
+  } catch (error) {
+    if (!(error instanceof NoJsonError)) throw error;
+    throw new Refusal(400, rules.noJson, `The body is no JSON. ${error.message}`);
+  }
+}
+
+/** @throws Refusal if they are too many */
+async function readBytes(request: IncomingMessage, { max, tooLarge }: BodyRules): Promise<Uint8Array> {
   const refusal = (): Refusal =>
     new Refusal(413, tooLarge, `A body has at most ${max} bytes.`, { connection: 'close' });
-  const length = Number(request.headers['content-length'] ?? 0);
-  if (length > MAX_DISCARDED) throw refusal();
-  const bytes = await readUpTo(max, request);
+  const mostRead = Math.max(max, MAX_DISCARDED);
+  if (Number(request.headers['content-length'] ?? 0) > mostRead) throw refusal();
+  if (request.readableEnded) return NOTHING;
+  const bytes = await readUpTo(max, request, mostRead);
   if (!bytes) throw refusal();
-  return bytes.length === 0 ? undefined : parse(bytes, noJson);
+  return bytes;
 }
+
+const NOTHING = new Uint8Array();
 
 /**
  * Reads a body by its events, since an iterator of it costs as much as the rest of a short request.
  *
  * @returns `undefined` if it is larger
  */
-async function readUpTo(max: number, request: IncomingMessage): Promise<Buffer | undefined> {
+async function readUpTo(max: number, request: IncomingMessage, mostRead: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -63,19 +92,11 @@ async function readUpTo(max: number, request: IncomingMessage): Promise<Buffer |
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
       if (size <= max) chunks.push(chunk);
-      if (size > MAX_DISCARDED) resolve(undefined);
+      if (size > mostRead) resolve(undefined);
     });
     request.once('end', end);
     request.once('error', reject);
     // Of every request, and an error costs as much as all else here.
     request.once('close', fail);
   });
-}
-
-function parse(bytes: Buffer, code: string): unknown {
-  try {
-    return JSON.parse(utf8.decode(bytes));
-  } catch {
-    throw new Refusal(400, code, 'The body is no JSON in UTF-8.');
-  }
 }

@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import { jsonPath } from '../checks/json-path.js';
 import { isDate, isError } from '../checks/kinds.js';
 import { SerializationError } from '../errors/publishing.errors.js';
 import { type StoredPayload, reasonOf } from './serializer.js';
@@ -30,8 +31,6 @@ const MAX_SEARCHED = 100_000;
 
 /** How deep the quick check goes by recursion. */
 const MAX_RECURSION = 50;
-
-const MAX_PATH_LENGTH = 200;
 
 const OR_SERIALIZE = `, or keep it with the option 'serializer' of the module or the topic (superjson fits)`;
 
@@ -245,12 +244,5 @@ function pathOf(name: string, { parent, key }: Found): string {
   for (let place = parent; place.parent; place = place.parent) keys.push(place.key);
   // The first step leads from the object that holds the payload to the payload.
   keys.pop();
-  const path = keys.reduceRight<string>((text, each) => `${text}${segment(each)}`, name);
-  const half = MAX_PATH_LENGTH / 2;
-  return path.length > MAX_PATH_LENGTH ? `${path.slice(0, half)}…${path.slice(-half)}` : path;
-}
-
-function segment(key: string | number): string {
-  if (typeof key === 'number') return `[${key}]`;
-  return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `['${key}']`;
+  return jsonPath(name, keys.toReversed());
 }

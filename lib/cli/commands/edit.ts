@@ -16,7 +16,7 @@ export const edit: AddCommand = (program, cli) => {
     .option(...KEY)
     .addHelpText('after', example(`edit order.timeout 42 '{"orderId":"42","currency":"EUR"}'`))
     .action(async (topic, id, text, { key }) => {
-      const payload = await readJson(cli.terminal, 'The payload', text);
+      const payload = await readJson(cli.terminal, 'The payload', text, 'payload');
       await cli.open(async (queues) => {
         const result = await queues.admin.edit(topic, messageRef(id, key), payload, { actor: cli.actor });
         await printChange(cli, queues, { topic, id, done: 'edited', result });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { NoJsonError, parseExactJson } from '../../checks/exact-json.js';
 import { openGatewayConnection } from '../../composition/open-gateway-connection.js';
 import { servedTopics } from '../../gateway/access.js';
 import { type GatewayConfig, checkConfig } from '../../gateway/gateway-config.js';
@@ -70,16 +71,17 @@ function configOf(
 
 /** No error shows what is in the file, since it may be a token. */
 function readConfig(path: string): unknown {
-  let text: string;
+  let content: Buffer;
   try {
-    text = readFileSync(path, 'utf8');
+    content = readFileSync(path);
   } catch (error) {
     throw usageError(`--config names a file that cannot be read: ${(error as Error).message}`);
   }
   try {
-    return JSON.parse(text);
-  } catch {
-    throw usageError('--config names a file that is no JSON.');
+    return parseExactJson(content);
+  } catch (error) {
+    if (error instanceof NoJsonError) throw usageError(`--config names a file that is no JSON. ${error.message}`);
+    throw usageError(`--config: ${(error as Error).message}`);
   }
 }
 

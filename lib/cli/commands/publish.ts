@@ -50,7 +50,7 @@ export const publish: AddCommand = (program, cli) => {
     .option('--create', 'make the topic, although one with nearly the same name exists')
     .addHelpText('after', example(`publish order.timeout '{"orderId":"42"}' --id 42 --delay 30m`))
     .action(async (topic, text, { create = false, header, tag, backoff, ...given }) => {
-      const payload = await readJson(cli.terminal, 'The payload', text);
+      const payload = await readJson(cli.terminal, 'The payload', text, 'payload');
       const options = definedOf({
         ...given,
         headers: header,

@@ -23,7 +23,7 @@ export const requeue: AddCommand = (program, cli) => {
       if (payload !== undefined && given.id === undefined)
         throw usageError('--payload is for one dead letter: give --id.');
       const replacement =
-        payload === undefined ? {} : { payload: await readJson(cli.terminal, 'The payload', payload) };
+        payload === undefined ? {} : { payload: await readJson(cli.terminal, 'The payload', payload, 'payload') };
       const options = { delay, ...replacement, rate };
       await cli.open(async (queues) => {
         await runBulk(cli, queues, {

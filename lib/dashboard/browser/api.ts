@@ -44,6 +44,19 @@ export async function look<T>(path: string, ended?: AbortSignal): Promise<Json<T
  * @throws ApiError
  */
 export async function act<T>(route: string, body: object): Promise<Json<T>> {
+  return actWith<T>(route, JSON.stringify(body));
+}
+
+/**
+ * The same with a payload as somebody has written it, in JSON: what is read here and written again may be another number.
+ *
+ * @throws ApiError
+ */
+export async function actOnPayload<T>(route: string, body: object, payload: string): Promise<Json<T>> {
+  return actWith<T>(route, `${JSON.stringify(body).slice(0, -1)},"payload":${payload}}`);
+}
+
+async function actWith<T>(route: string, body: string): Promise<Json<T>> {
   const answer = await post<T>(route, body);
   lookAgain();
   return answer;
@@ -55,12 +68,12 @@ export async function act<T>(route: string, body: object): Promise<Json<T>> {
  * @throws ApiError, also when the signal ends it
  */
 export async function dryRun<T>(route: string, body: object, ended: AbortSignal): Promise<Json<T>> {
-  return post(route, { ...body, dryRun: true }, ended);
+  return post(route, JSON.stringify({ ...body, dryRun: true }), ended);
 }
 
-async function post<T>(route: string, body: object, ended?: AbortSignal): Promise<Json<T>> {
+async function post<T>(route: string, body: string, ended?: AbortSignal): Promise<Json<T>> {
   const headers = { 'content-type': 'application/json', 'x-delay-queue-dashboard': '1' };
-  return answerOf(fetch(route, { method: 'POST', headers, body: JSON.stringify(body), signal: ended ?? null }));
+  return answerOf(fetch(route, { method: 'POST', headers, body, signal: ended ?? null }));
 }
 
 async function answerOf<T>(sent: Promise<Response>): Promise<Json<T>> {

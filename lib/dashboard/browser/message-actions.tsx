@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ShownMessage } from '../redaction.js';
-import { act } from './api.js';
+import { act, actOnPayload } from './api.js';
 import { ActionButton, Dialog, Field } from './controls.js';
 import type { Json } from './json.js';
 import { type Action, type Outcome, outcomeOf } from './message-outcome.js';
@@ -141,9 +141,9 @@ function EditForm({ message, done }: FormProps): JSX.Element {
   const [edited, setEdited] = useState(() => JSON.stringify(message.payload, undefined, 2));
   // Saving what is shown would store what was left of it, or the words that stand for it.
   if (!message.editable) return <p>{message.redacted ? t.message.editRedacted : t.message.editNotJson}</p>;
-  const payload = parsed(edited);
+  const isWritten = isJson(edited);
   const submit = async (): Promise<void> => {
-    done(outcomeOf('edit', await act('api/edit', { ...nameOf(message), payload: payload?.value })));
+    done(outcomeOf('edit', await actOnPayload('api/edit', nameOf(message), edited)));
   };
   return (
     <>
@@ -155,14 +155,14 @@ function EditForm({ message, done }: FormProps): JSX.Element {
           rows={14}
           spellcheck={false}
           value={edited}
-          aria-invalid={payload === undefined}
+          aria-invalid={!isWritten}
           onInput={({ currentTarget }) => setEdited(currentTarget.value)}
         />
         <small class="hint">{t.message.editHint}</small>
-        {payload === undefined && <small class="invalid">{t.message.badJson}</small>}
+        {!isWritten && <small class="invalid">{t.message.badJson}</small>}
       </div>
       <div class="dialog-actions">
-        <ActionButton kind="primary" disabled={payload === undefined} run={submit}>
+        <ActionButton kind="primary" disabled={!isWritten} run={submit}>
           {t.actions.save}
         </ActionButton>
       </div>
@@ -170,10 +170,11 @@ function EditForm({ message, done }: FormProps): JSX.Element {
   );
 }
 
-function parsed(json: string): { readonly value: unknown } | undefined {
+function isJson(written: string): boolean {
   try {
-    return { value: JSON.parse(json) };
+    JSON.parse(written);
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }

@@ -10,7 +10,7 @@ import {
 import { afterEach } from 'vitest';
 import { openGatewayConnection } from '../../../lib/composition/open-gateway-connection.js';
 import { servedTopics } from '../../../lib/gateway/access.js';
-import { DEFAULT_LIMITS, type GatewayLimits, checkedLimits } from '../../../lib/gateway/limits.js';
+import { type GatewayLimits, checkedLimits } from '../../../lib/gateway/limits.js';
 import { serveGateway } from '../../../lib/gateway/serve-gateway.js';
 import type { GatewayToken } from '../../../lib/gateway/tokens.js';
 import type { Bed } from './bed.js';
@@ -18,6 +18,8 @@ import { serveOn } from './platforms.js';
 
 /** Where a gateway runs. */
 export type GatewayKind = 'Express' | 'Fastify' | 'standalone';
+/** Beside the others: `fetch()` does not speak HTTP/2. */
+export const HTTP_2 = 'Fastify with HTTP/2';
 export const GATEWAY_KINDS: readonly GatewayKind[] = ['Express', 'Fastify', 'standalone'];
 
 const RIGHTS: readonly GatewayRight[] = ['publish', 'receive', 'read', 'operate'];
@@ -83,7 +85,7 @@ export class TestGateway {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: isAsSent(body) ? body : JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     });
     const text = await response.text();
@@ -122,6 +124,10 @@ export class TestGateway {
   }
 }
 
+function isAsSent(body: unknown): body is string | Uint8Array<ArrayBuffer> {
+  return typeof body === 'string' || body instanceof Uint8Array;
+}
+
 /** Whether a caller has a right for a topic. */
 function mayUse(caller: string, topic: string, right: GatewayRight): boolean {
   return (topic === 'jobs' || topic === 'mail') && (caller === 'all' || caller === right);
@@ -141,7 +147,9 @@ const TOPICS = ['jobs', 'mail', 'secret'];
 const DEFAULTS = { partitions: 2, backoff: { type: 'fixed', delay: 0 } } as const;
 
 /** Opens gateways for the tests of a file, and closes them after each. To be called after `useBed()`. */
-export function useGateways(bed: Bed): (kind: GatewayKind, setup?: GatewaySetup) => Promise<TestGateway> {
+export function useGateways(
+  bed: Bed,
+): (kind: GatewayKind | typeof HTTP_2, setup?: GatewaySetup) => Promise<TestGateway> {
   const opened: TestGateway[] = [];
   afterEach(async () => {
     await Promise.all(opened.splice(0).map(async (gateway) => gateway.close()));
@@ -155,7 +163,7 @@ export function useGateways(bed: Bed): (kind: GatewayKind, setup?: GatewaySetup)
 
 async function openInApplication(
   bed: Bed,
-  kind: 'Express' | 'Fastify',
+  kind: 'Express' | 'Fastify' | typeof HTTP_2,
   {
     topics = TOPICS,
     topicOptions = {},
@@ -168,12 +176,7 @@ async function openInApplication(
 ): Promise<TestGateway> {
   const gateway = DelayQueueGatewayModule.forRoot({ topics, access: byHeader, ...limits, ...module });
   const options = { topics: topicOptions, defaults: DEFAULTS, publishTimeout };
-  const { app, url } = await serveOn(kind, bed, { options, imports: [gateway, ...imports] }, (nest) => {
-    const { useBodyParser } = nest as unknown as { useBodyParser: (type: string, options: object) => void };
-    if (kind === 'Express') useBodyParser.call(nest, 'json', { limit: '8mb' });
-    else useBodyParser.call(nest, 'application/json', { bodyLimit: DEFAULT_LIMITS.maxBody });
-    prepare?.(nest);
-  });
+  const { app, url } = await serveOn(kind, bed, { options, imports: [gateway, ...imports] }, prepare);
   return new TestGateway(url, async () => app.close());
 }
 

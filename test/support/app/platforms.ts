@@ -42,7 +42,7 @@ export async function bootOn(
  * @param prepare what `main.ts` does before it listens
  */
 export async function serveOn(
-  platform: HttpPlatform,
+  platform: HttpPlatform | 'Fastify with HTTP/2',
   bed: Bed,
   setup: AppSetup,
   prepare: (nest: INestApplication) => void = () => {},
@@ -53,11 +53,16 @@ export async function serveOn(
   const nest: INestApplication =
     platform === 'Express'
       ? await NestFactory.create(root, options)
-      : await NestFactory.create(root, new FastifyAdapter(), options);
+      : await NestFactory.create(root, fastify(platform === 'Fastify'), options);
   const app = bed.adopt(nest, logs);
   prepare(nest);
   await nest.listen(0, '127.0.0.1');
   return { app, url: await nest.getUrl() };
+}
+
+/** Its types tell an adapter of HTTP/2 from one of HTTP/1, and Nest takes both. */
+function fastify(isHttp1: boolean): FastifyAdapter {
+  return isHttp1 ? new FastifyAdapter() : new FastifyAdapter({ http2: true });
 }
 
 function rootModule(bed: Bed, { options = {}, imports = [], ...rest }: AppSetup): Type {

@@ -25,7 +25,7 @@ export function useServedHandler(): (queues: object) => Promise<number> {
       queues: queues as GatewayQueues,
       topics: servedTopics(['jobs']),
       routes: ROUTES,
-      limits: { maxWaiting: 1, maxBody: 1024 },
+      limits: { maxWaiting: 2, maxBody: 1024 },
       log: { warn: () => {}, error: () => {} },
     });
     const server = createServer((request, response) => {

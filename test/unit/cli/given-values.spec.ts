@@ -1,7 +1,33 @@
+import { isUtf8 } from 'node:buffer';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { messageRef, toHeaders, toNumber, toTime } from '../../../lib/cli/given-values.js';
+import { messageRef, readJson, toHeaders, toNumber, toTime } from '../../../lib/cli/given-values.js';
+import type { Terminal } from '../../../lib/cli/terminal.js';
 import { readRedis } from '../../../lib/cli/redis-option.js';
+import { CORPUS, saysWhere } from '../../support/json-corpus/corpus.js';
 import { selectionOf } from '../../../lib/cli/dead-letter-command.js';
+
+describe('a payload', () => {
+  it('is read from what is given, from a file and from the standard input, and refused by its path', async () => {
+    const file = join(await mkdtemp(join(tmpdir(), 'payload-')), 'payload.json');
+    for (const row of CORPUS.filter(({ content }) => content.length < 20_000)) {
+      await writeFile(file, row.content);
+      const stdin = Readable.from([row.content]);
+      const isText = isUtf8(row.content);
+      for (const given of [...(isText ? [row.content.toString()] : []), `@${file}`, '-']) {
+        const read = readJson({ stdin } as unknown as Terminal, 'The payload', given, 'payload').then(
+          (value) => row.kept && isDeepStrictEqual(value, JSON.parse(row.content.toString())),
+          (error: Error) => !row.kept && saysWhere(error.message, row),
+        );
+        expect([given, await read]).toEqual([given, true]);
+      }
+    }
+  });
+});
 
 describe('a time', () => {
   it.each([

@@ -9,14 +9,14 @@ type Receive = (topic: unknown, options: { signal: AbortSignal }) => Promise<obj
 const serve = useServedHandler();
 
 /** A gateway whose receiver answers what it is told to, to somebody who does not read. */
-async function receiving(receive: (signal: AbortSignal) => Promise<object[]>) {
+async function receiving(receive: (signal: AbortSignal) => Promise<object[]>, { times = 1 } = {}) {
   const receiver = { receive: vi.fn<Receive>(async (_, { signal }) => receive(signal)) };
   const socket: Socket = connect(await serve({ receiver }), '127.0.0.1');
   await once(socket, 'connect');
   socket.pause();
   socket.on('error', () => {});
-  socket.write('POST /v1/topics/jobs/receive HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n');
-  await eventually(() => expect(receiver.receive).toHaveBeenCalled());
+  socket.write('POST /v1/topics/jobs/receive HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n'.repeat(times));
+  await eventually(() => expect(receiver.receive).toHaveBeenCalledTimes(times));
   return socket;
 }
 
@@ -35,6 +35,25 @@ describe('who receives and goes', () => {
     });
     socket.destroy();
     await eventually(() => expect(claimed.release).toHaveBeenCalledOnce());
+  });
+
+  it('has released what was claimed for a request behind another on its connection', async () => {
+    const ended = new Gate();
+    const claimed = [message('x'), message('y')];
+    let asked = 0;
+    const socket = await receiving(
+      async (signal) => {
+        const mine = claimed[asked++] as object;
+        signal.addEventListener('abort', () => asked === 2 && ended.open());
+        await ended.opened;
+        return [mine];
+      },
+      { times: 2 },
+    );
+    socket.destroy();
+    await eventually(() => {
+      for (const { release } of claimed) expect(release).toHaveBeenCalledOnce();
+    });
   });
 
   it('has released what was being written', async () => {

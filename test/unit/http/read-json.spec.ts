@@ -23,7 +23,7 @@ async function send(text: string): Promise<{ request: IncomingMessage; socket: S
 }
 
 function post(length: number, body: string): string {
-  return `POST / HTTP/1.1\r\nhost: here\r\ncontent-length: ${length}\r\n\r\n${body}`;
+  return `POST / HTTP/1.1\r\nhost: here\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n${body}`;
 }
 
 it('reads a body that comes in parts, also if one ends within a character', async () => {
