@@ -171,11 +171,15 @@ export interface PartitionStats {
   readonly due: number;
   /** How many of the scheduled ones wait behind others of their key, or for its limits. */
   readonly blocked: number;
+  /** How many of the blocked ones are due. */
+  readonly blockedDue: number;
   readonly inFlight: number;
   readonly dead: number;
   /** Those that are kept though they have ended. */
   readonly finished: number;
   readonly nextDueAt: number | undefined;
+  /** The earliest due time of the blocked ones that are due; `undefined` if none is. */
+  readonly oldestBlockedDueAt: number | undefined;
   /** The session that is stored as its owner, whether or not it has ended; `undefined` if the partition was released. */
   readonly owner: string | undefined;
   readonly paused: boolean;

@@ -41,17 +41,20 @@ export class PartitionCounts {
 }
 
 function partitionStats(reply: Reply): PartitionStats {
-  const [scheduled, due, inFlight, dead, nextDueAt, owner, blocked, finishedCount, heldUntil, ...meta] = reply;
+  const [scheduled, due, inFlight, dead, nextDueAt, owner, blocked, finishedCount, heldUntil, ...rest] = reply;
+  const [blockedDue, oldestBlockedDueAt, ...meta] = rest;
   const fields = new Map<string, string>();
   for (let i = 0; i < meta.length; i += 2) fields.set(meta[i] as string, meta[i + 1] as string);
   return {
     scheduled: scheduled as number,
     due: due as number,
     blocked: blocked as number,
+    blockedDue: blockedDue as number,
     inFlight: inFlight as number,
     dead: dead as number,
     finished: finishedCount as number,
     nextDueAt: timeOrNone(nextDueAt),
+    oldestBlockedDueAt: timeOrNone(oldestBlockedDueAt),
     owner: sessionOfOwner(owner as string),
     paused: fields.has('paused'),
     heldUntil: timeOrNone(heldUntil),

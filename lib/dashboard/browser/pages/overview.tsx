@@ -42,11 +42,10 @@ function Totals({ topics, processes }: { topics: readonly Line[]; processes: num
   const t = text();
   const sum = (value: (line: Line) => number): number => topics.reduce((total, line) => total + value(line), 0);
   const dead = sum((line) => line.dead);
-  const due = sum((line) => line.due);
   return (
     <dl class="figures">
       <Figure name={t.overview.scheduled}>{compact(sum((line) => line.scheduled))}</Figure>
-      <Figure name={t.overview.due}>{compact(due)}</Figure>
+      <Figure name={t.overview.overdue}>{compact(sum((line) => line.overdue))}</Figure>
       <Figure name={t.overview.inFlight}>{compact(sum((line) => line.inFlight))}</Figure>
       <Figure name={t.overview.dead} {...(dead > 0 && { tone: 'bad' as const })}>
         {compact(dead)}
@@ -88,9 +87,9 @@ function countOf(problem: Problem): number {
 }
 
 function wordsOf(problem: Problem): string {
-  const { redis, unreachable, paused, held, noHandler, noOwner, late, dead } = text().problems;
+  const { redis, unreachable, paused, held, noHandler, noOwner, late, blocked, dead } = text().problems;
   if (problem.kind === 'redis') return redis(problem.check, problem.message);
-  const words = { unreachable, paused, held, 'no-handler': noHandler, 'no-owner': noOwner, late, dead };
+  const words = { unreachable, paused, held, 'no-handler': noHandler, 'no-owner': noOwner, late, blocked, dead };
   return words[problem.kind](
     problem.topic,
     problem.count,
@@ -161,24 +160,26 @@ function columns(): Column<Line>[] {
   return [
     {
       name: t.overview.topic,
-      cell: ({ topic, paused, due, oldestDueAt }) => (
+      cell: ({ topic, paused, overdue, oldestOverdueAt }) => (
         <>
           <a class="strong" href={href(['topics', topic])}>
             {topic}
           </a>
           {paused && <Badge tone="warning">{t.topic.paused}</Badge>}
-          {due > 0 && <span class="narrow muted">{t.overview.dueSince(due, overdueFor(oldestDueAt))}</span>}
+          {overdue > 0 && (
+            <span class="narrow muted">{t.overview.overdueSince(overdue, overdueFor(oldestOverdueAt))}</span>
+          )}
         </>
       ),
     },
     { name: t.overview.scheduled, isNumber: true, cell: ({ scheduled }) => <Count of={scheduled} /> },
-    { name: t.overview.due, isNumber: true, isSecondary: true, cell: ({ due }) => <Count of={due} /> },
+    { name: t.overview.overdue, isNumber: true, isSecondary: true, cell: ({ overdue }) => <Count of={overdue} /> },
     {
       name: t.overview.oldest,
       isNumber: true,
       isSecondary: true,
-      cell: ({ oldestDueAt }) =>
-        oldestDueAt === undefined ? <span class="zero">{t.state.none}</span> : overdueFor(oldestDueAt),
+      cell: ({ oldestOverdueAt }) =>
+        oldestOverdueAt === undefined ? <span class="zero">{t.state.none}</span> : overdueFor(oldestOverdueAt),
     },
     { name: t.overview.inFlight, isNumber: true, isSecondary: true, cell: ({ inFlight }) => <Count of={inFlight} /> },
     {
@@ -225,9 +226,9 @@ function columns(): Column<Line>[] {
   ];
 }
 
-/** For how long the first message that is due has waited since. */
-function overdueFor(oldestDueAt: string | undefined): string {
-  return oldestDueAt === undefined ? '' : duration(Math.max(0, now() - Date.parse(oldestDueAt)));
+/** For how long the first message that is overdue has waited since. */
+function overdueFor(oldestOverdueAt: string | undefined): string {
+  return oldestOverdueAt === undefined ? '' : duration(Math.max(0, now() - Date.parse(oldestOverdueAt)));
 }
 
 /** Deliveries a second of the last minutes; the one under way says little in its first seconds. */

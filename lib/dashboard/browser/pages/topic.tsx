@@ -42,7 +42,9 @@ export function TopicPage({ topic, query }: { topic: string; query: URLSearchPar
 
 function Head({ stats }: { stats: Json<TopicLook> }): JSX.Element {
   const t = text();
-  const { topic, handlers, oldestDueAt } = stats;
+  const { topic, handlers, oldestDueAt, oldestBlockedDueAt } = stats;
+  // As ISO 8601 has them, the earlier of two times is the first one as a text too.
+  const [oldest] = [oldestDueAt, oldestBlockedDueAt].filter((at) => at !== undefined).toSorted();
   const isUnhandled = handlers.length === 0;
   return (
     <>
@@ -60,10 +62,13 @@ function Head({ stats }: { stats: Json<TopicLook> }): JSX.Element {
         <Figure name={t.overview.scheduled}>{compact(stats.scheduled)}</Figure>
         <Figure name={t.overview.due}>{compact(stats.due)}</Figure>
         <Figure name={t.overview.oldest}>
-          {oldestDueAt === undefined ? t.state.none : duration(Math.max(0, now() - Date.parse(oldestDueAt)))}
+          {oldest === undefined ? t.state.none : duration(Math.max(0, now() - Date.parse(oldest)))}
         </Figure>
         <Figure name={t.overview.inFlight}>{compact(stats.inFlight)}</Figure>
-        <Figure name={t.topic.blocked}>{compact(stats.blocked)}</Figure>
+        <Figure name={t.topic.blocked}>
+          {compact(stats.blocked)}{' '}
+          {stats.blockedDue > 0 && <span class="figure-note">{t.topic.overdue(stats.blockedDue)}</span>}
+        </Figure>
         <Figure name={t.overview.dead} {...(stats.dead > 0 && { tone: 'bad' as const })}>
           <a href={href(['topics', topic, 'dead'])}>{compact(stats.dead)}</a>
         </Figure>

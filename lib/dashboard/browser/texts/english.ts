@@ -84,7 +84,7 @@ export const english = {
       count > 0
         ? `${counted(count, 'partition')} of ${topic} ${count === 1 ? 'does' : 'do'} not answer: what ${count === 1 ? 'it holds' : 'they hold'} is in no figure.`
         : `${topic} cannot be looked at: what Redis has of it cannot be reached, or is damaged.`,
-    fine: 'Nothing is wrong: all topics are handled, and nothing is late.',
+    fine: 'Nothing is wrong: all topics are handled, and no message is late.',
     paused: (topic: string, count: number) =>
       count > 0 ? `${topic} is paused, and ${counted(count, 'message')} should have run.` : `${topic} is paused.`,
     held: (topic: string, count: number, until: string) =>
@@ -95,6 +95,8 @@ export const english = {
       `${counted(count, 'partition')} of ${topic} ${count === 1 ? 'has' : 'have'} no owner.`,
     late: (topic: string, count: number) =>
       `${topic} is late: ${counted(count, 'message')} ${count === 1 ? 'is' : 'are'} overdue.`,
+    blocked: (topic: string, count: number) =>
+      `${counted(count, 'message')} of ${topic} ${count === 1 ? 'is' : 'are'} overdue behind others of ${count === 1 ? 'its key' : 'their keys'}, or for a limit of a key.`,
     dead: (topic: string, count: number) => `${topic} has ${counted(count, 'dead letter')}.`,
     more: (count: number) => `and ${compact(count)} more`,
     todo: {
@@ -105,6 +107,7 @@ export const english = {
       'no-handler': 'Start a process that handles it',
       'no-owner': 'See the fleet',
       late: 'See its partitions',
+      blocked: 'See what comes first',
       dead: 'Look at them',
     },
   },
@@ -112,8 +115,9 @@ export const english = {
     topic: 'Topic',
     scheduled: 'Scheduled',
     due: 'Due',
+    overdue: 'Overdue',
     oldest: 'Oldest overdue',
-    dueSince: (count: number, length: string) => `${compact(count)} due, oldest ${length}`,
+    overdueSince: (count: number, length: string) => `${compact(count)} overdue, oldest ${length}`,
     inFlight: 'In flight',
     dead: 'Dead',
     rate: 'Delivered',
