@@ -29,7 +29,8 @@ import {
 } from '../http/framework.js';
 import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import { type DashboardAccess, assertAccess } from './access.js';
-import { DashboardHandler, PAGE } from './dashboard.handler.js';
+import { PAGE } from './assets.js';
+import { DashboardHandler } from './dashboard.handler.js';
 import type { DashboardRedact } from './redaction.js';
 import { viewerOf } from './viewer.js';
 

@@ -24,12 +24,14 @@ interface ChartProps {
   readonly times: readonly number[];
   readonly lines: readonly Line[];
   readonly bars?: boolean;
+  /** How a value is written. @defaultValue a number */
+  readonly inWords?: (value: number) => string;
   /** Called with the part that was drawn over, in epoch milliseconds. */
   readonly zoom?: (from: number, to: number) => void;
 }
 
 /** Values over time. */
-export function Chart({ label, times, lines, bars = false, zoom }: ChartProps): JSX.Element {
+export function Chart({ label, times, lines, bars = false, inWords = shortNumber, zoom }: ChartProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot>(null);
   const dark = isDark.value;
@@ -40,7 +42,11 @@ export function Chart({ label, times, lines, bars = false, zoom }: ChartProps): 
   useEffect(() => {
     const target = place.current;
     if (!target) return undefined;
-    const drawn = new uPlot(optionsOf({ label, times, lines, bars }, target.clientWidth, zoomRef), data, target);
+    const drawn = new uPlot(
+      optionsOf({ label, times, lines, bars, inWords }, target.clientWidth, zoomRef),
+      data,
+      target,
+    );
     chart.current = drawn;
     const resize = new ResizeObserver(() => drawn.setSize({ width: target.clientWidth, height: HEIGHT }));
     resize.observe(target);
@@ -58,7 +64,7 @@ export function Chart({ label, times, lines, bars = false, zoom }: ChartProps): 
 }
 
 function optionsOf(
-  { lines, times, bars = false }: ChartProps,
+  { lines, times, bars = false, inWords = shortNumber }: ChartProps,
   width: number,
   zoom: { readonly current: ChartProps['zoom'] | undefined },
 ): uPlot.Options {
@@ -81,7 +87,7 @@ function optionsOf(
         space: 70,
         values: (_plot, splits, _index, _space, increment) => splits.map((at) => tickOf(at, increment)),
       },
-      { ...axis, size: 48, values: (_plot, splits) => splits.map((value) => shortNumber(value)) },
+      { ...axis, size: 48, values: (_plot, splits) => splits.map((value) => inWords(value)) },
     ],
     series: [
       { value: (_plot, at) => (at === null ? '' : tickOf(at, 1)) },
@@ -96,7 +102,7 @@ function optionsOf(
         value: (plot: uPlot, value: number | null, line: number) => {
           const values = plot.data[line] as readonly (number | null | undefined)[] | undefined;
           const said = value ?? (bars ? null : values?.findLast((one) => typeof one === 'number'));
-          return typeof said === 'number' ? shortNumber(said) : '';
+          return typeof said === 'number' ? inWords(said) : '';
         },
         ...(bars && uPlot.paths.bars && { paths: uPlot.paths.bars({ size: [0.8, 60], align: 1, radius: 0.15 }) }),
       })),

@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import type { Overview, TopicLine } from '../../overview.js';
 import { Agenda } from '../agenda.js';
 import { useLook } from '../api.js';
 import { Sparkbars, Sparkline } from '../charts.js';
 import { Field } from '../controls.js';
-import { compact, duration, lateness, now, number, shortDateTime } from '../format.js';
+import { compact, duration, lateness, now, number, shortDateTime, withLocalTimes } from '../format.js';
+import { useKept } from '../history-steps.js';
 import type { Json } from '../json.js';
 import { Badge, Card, Count, Empty, Figure, Shown } from '../parts.js';
 import { href, replaceQuery } from '../router.js';
@@ -58,12 +58,13 @@ function Totals({ topics, processes }: { topics: readonly Line[]; processes: num
 
 function Problems({ problems }: { problems: readonly Problem[] }): JSX.Element {
   const t = text();
+  const [isWhole, setWhole] = useKept('all problems', false);
   if (problems.length === 0) return <div class="notice notice-good">{t.problems.fine}</div>;
   const sorted = problems.toSorted((a, b) => rankOf(a) - rankOf(b) || countOf(b) - countOf(a));
   return (
     <Card title={t.problems.title}>
       <ul class="problems">
-        {sorted.slice(0, MAX_PROBLEMS).map((problem) => (
+        {(isWhole ? sorted : sorted.slice(0, MAX_PROBLEMS)).map((problem) => (
           <li key={JSON.stringify(problem)}>
             <span class={`dot dot-${problem.kind === 'dead' ? 'warning' : 'bad'}`} />
             <span>{wordsOf(problem)}</span>
@@ -71,7 +72,13 @@ function Problems({ problems }: { problems: readonly Problem[] }): JSX.Element {
           </li>
         ))}
       </ul>
-      {problems.length > MAX_PROBLEMS && <p class="muted">{t.problems.more(problems.length - MAX_PROBLEMS)}</p>}
+      {problems.length > MAX_PROBLEMS && !isWhole && (
+        <footer class="card-foot">
+          <button type="button" class="button button-plain" onClick={() => setWhole(true)}>
+            {t.problems.more(problems.length - MAX_PROBLEMS)}
+          </button>
+        </footer>
+      )}
     </Card>
   );
 }
@@ -88,7 +95,7 @@ function countOf(problem: Problem): number {
 
 function wordsOf(problem: Problem): string {
   const { redis, unreachable, paused, held, noHandler, noOwner, late, blocked, dead } = text().problems;
-  if (problem.kind === 'redis') return redis(problem.check, problem.message);
+  if (problem.kind === 'redis') return redis(problem.check, withLocalTimes(problem.message));
   const words = { unreachable, paused, held, 'no-handler': noHandler, 'no-owner': noOwner, late, blocked, dead };
   return words[problem.kind](
     problem.topic,
@@ -114,7 +121,7 @@ function Topics({
   wanted: string;
 }): JSX.Element {
   const t = text();
-  const [shown, setShown] = useState(PAGE);
+  const [shown, setShown] = useKept('topics', PAGE);
   const troubled = new Set(problems.flatMap((problem) => (problem.kind === 'redis' ? [] : [problem.topic])));
   const fitting = topics
     .filter(({ topic }) => topic.toLowerCase().includes(wanted.trim().toLowerCase()))

@@ -9,6 +9,7 @@ import { wordsOfCron } from '../cron-words.js';
 import { compact, dateTime, duration, now } from '../format.js';
 import type { Json } from '../json.js';
 import { Badge, Card, Code, Count, Crumbs, Empty, Figure, Shown, Time } from '../parts.js';
+import { useKept } from '../history-steps.js';
 import { go, href, messageHref } from '../router.js';
 import { may, seesPayloads } from '../session.js';
 import { type Column, Table } from '../tables.js';
@@ -21,7 +22,7 @@ const PAGE = 50;
 
 export function SchedulesPage(): JSX.Element {
   const t = text();
-  const [count, setCount] = useState(PAGE);
+  const [count, setCount] = useKept('schedules', PAGE);
   const look = useLook<ScheduleList>(pathOf('api/schedules', { count }));
   return (
     <>

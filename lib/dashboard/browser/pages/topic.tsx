@@ -12,6 +12,7 @@ import type { Json } from '../json.js';
 import { MessageList } from '../message-list.js';
 import { Badge, Card, Count, Crumbs, Figure, Shown, Time } from '../parts.js';
 import { href } from '../router.js';
+import { soughtIn } from '../search.js';
 import { may } from '../session.js';
 import { Table } from '../tables.js';
 import { text } from '../texts/text.js';
@@ -22,6 +23,7 @@ type TopicLook = TopicStats & { readonly handlers: readonly string[]; readonly m
 export function TopicPage({ topic, query }: { topic: string; query: URLSearchParams }): JSX.Element {
   const t = text();
   const look = useLook<TopicLook>(`api/topic?${new URLSearchParams({ topic }).toString()}`);
+  const isSearch = soughtIn(query) !== undefined;
   return (
     <>
       <Crumbs of={[[t.nav.topics, href([])]]} />
@@ -29,9 +31,11 @@ export function TopicPage({ topic, query }: { topic: string; query: URLSearchPar
         {(stats) => (
           <>
             <Head stats={stats} />
+            {/* Whoever looks for something has not come for the charts. */}
+            {isSearch && <MessageList topic={topic} query={query} stats={stats} />}
             <Agenda topic={topic} query={query} />
             <Work topic={topic} query={query} minutes={stats.minutes} />
-            <MessageList topic={topic} query={query} stats={stats} />
+            {!isSearch && <MessageList topic={topic} query={query} stats={stats} />}
             <Partitions partitions={stats.partitions} />
           </>
         )}

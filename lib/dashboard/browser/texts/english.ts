@@ -50,6 +50,8 @@ export const english = {
     failed: 'This could not be loaded',
     disconnected: 'The connection to the server is lost. What you see may be old.',
     unreachable: 'The server does not answer.',
+    sessionOver: 'Your session is over, or you may not see this any more. Load the page again to sign in.',
+    age: (length: string) => `As of ${length} ago.`,
     notFound: 'There is no such page',
     nothing: 'Nothing here',
     nothingYet: 'Nothing was found so far.',
@@ -75,6 +77,7 @@ export const english = {
     save: 'Save',
     tryOne: 'Try one',
     search: 'Search',
+    reload: 'Load the page again',
   },
   states: { scheduled: 'Scheduled', due: 'Due', 'in-flight': 'In flight', dead: 'Dead', finished: 'Finished' },
   problems: {
@@ -136,7 +139,7 @@ export const english = {
     none: "No history is kept of this topic. The module's option history keeps it, in all processes that handle messages.",
     throughput: 'Messages a second',
     counts: 'Messages',
-    lateness: 'Lateness in ms',
+    lateness: 'Lateness',
     delivered: 'delivered',
     failed: 'failed',
   },
@@ -364,6 +367,7 @@ export const english = {
     partitionsOf: (topic: string, count: number) => `${topic}: ${count}`,
     none: 'No process handles messages.',
     last10: 'Last 10 minutes',
+    more: (count: number) => `and ${counted(count, 'more topic')}`,
   },
   live: {
     hint: 'What the processes report, as it happens.',
@@ -373,6 +377,8 @@ export const english = {
     pause: 'Hold',
     go: 'Go on',
     waiting: 'Waiting for events …',
+    noStream:
+      'Other windows of this browser have all the streams that it may open. Close one of them to see events here.',
     silent: (names: string) =>
       `These processes tell nothing, since they do not have the option fleetEvents: ${names}. Their figures are on the other pages all the same.`,
     missed: (count: number) => `${counted(count, 'event')} missed`,
@@ -397,7 +403,25 @@ export const english = {
   },
   causes: CAUSES as Readonly<Record<string, string>>,
   /** What the advice of the server is replaced by; without one it is shown as it is. */
-  advice: {} as Readonly<Record<string, string>>,
+  advice: {
+    'unknown-id':
+      'It was handled, cancelled or removed, or was never published. See whether topic, id and key are right.',
+    finished: 'There is nothing to do: what became of it is kept here.',
+    dead: 'Mend what it failed with, then requeue it.',
+    running: 'A process is at it. If that takes too long, see the log of that process.',
+    retrying: 'Its last attempt has failed, and the next one comes after a pause. “Run now” makes it due at once.',
+    'not-due': 'It waits for its time. “Run now” makes it due at once, “Reschedule” moves it.',
+    paused: 'Nothing of its topic is handed out until the topic is resumed.',
+    'no-consumer': 'Start a process that handles this topic, on the same Redis with the same prefix.',
+    'no-owner': 'One of the processes that handle the topic takes it within seconds. If none does, see their logs.',
+    'owner-silent':
+      'The process that owns its partition sends no heartbeats. Another one takes over within some 15 s. If none does, see the logs.',
+    'blocked-by-key': 'Its topic is ordered: see what the message before it waits for.',
+    'rate-limited': 'It goes on by itself once the hold is over or the rate allows it. Resuming the topic ends a hold.',
+    'max-in-flight': 'It goes on by itself once one of those in flight is done. If none ends, see which handlers run.',
+    starved:
+      'Its process is too busy, or Redis answers it late. Look for code that computes without a pause, and at the network; more processes share the load.',
+  } as Readonly<Record<string, string>>,
 };
 
 export type Texts = typeof english;
