@@ -112,7 +112,7 @@ function Examples({ topic, examples }: { topic: string; examples: readonly Examp
       <ul class="examples">
         {examples.map((example) => (
           <li key={`${example.id} ${example.key}`}>
-            <a class="strong" href={messageHref(topic, example)} target="_blank" rel="noreferrer">
+            <a class="mono strong" href={messageHref(topic, example)} target="_blank" rel="noreferrer">
               <Name of={example.id} />
             </a>
             <div class="muted mono clip">{contentOf(example)}</div>

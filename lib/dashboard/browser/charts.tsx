@@ -2,6 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { lateness } from './format.js';
 import { language } from './texts/language.js';
 import { colour, isDark } from './theme.js';
 
@@ -9,6 +10,16 @@ const HEIGHT = 200;
 
 /** With at most so many values each is a point. */
 const FEW = 20;
+
+const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000];
+
+/** From one mark of an axis of lengths of time to the next, in milliseconds: so that all are short in words. */
+const STEPS_OF_TIME = [
+  ...[0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[SECOND, MINUTE].flatMap((unit) => [1, 2, 5, 10, 15, 30].map((count) => count * unit)),
+  ...[1, 2, 4, 6, 12].map((count) => count * HOUR),
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map((count) => count * DAY),
+];
 
 interface Line {
   readonly name: string;
@@ -24,14 +35,14 @@ interface ChartProps {
   readonly times: readonly number[];
   readonly lines: readonly Line[];
   readonly bars?: boolean;
-  /** How a value is written. @defaultValue a number */
-  readonly inWords?: (value: number) => string;
+  /** Whether the values are lengths of time, in milliseconds. */
+  readonly areTimes?: boolean;
   /** Called with the part that was drawn over, in epoch milliseconds. */
   readonly zoom?: (from: number, to: number) => void;
 }
 
 /** Values over time. */
-export function Chart({ label, times, lines, bars = false, inWords = shortNumber, zoom }: ChartProps): JSX.Element {
+export function Chart({ label, times, lines, bars = false, areTimes = false, zoom }: ChartProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot>(null);
   const dark = isDark.value;
@@ -43,7 +54,7 @@ export function Chart({ label, times, lines, bars = false, inWords = shortNumber
     const target = place.current;
     if (!target) return undefined;
     const drawn = new uPlot(
-      optionsOf({ label, times, lines, bars, inWords }, target.clientWidth, zoomRef),
+      optionsOf({ label, times, lines, bars, areTimes }, target.clientWidth, zoomRef),
       data,
       target,
     );
@@ -64,10 +75,11 @@ export function Chart({ label, times, lines, bars = false, inWords = shortNumber
 }
 
 function optionsOf(
-  { lines, times, bars = false, inWords = shortNumber }: ChartProps,
+  { lines, times, bars = false, areTimes = false }: ChartProps,
   width: number,
   zoom: { readonly current: ChartProps['zoom'] | undefined },
 ): uPlot.Options {
+  const inWords = areTimes ? lateness : shortNumber;
   const axis = {
     stroke: colour('muted'),
     font: `12px ${colour('font')}`,
@@ -87,7 +99,12 @@ function optionsOf(
         space: 70,
         values: (_plot, splits, _index, _space, increment) => splits.map((at) => tickOf(at, increment)),
       },
-      { ...axis, size: 48, values: (_plot, splits) => splits.map((value) => inWords(value)) },
+      {
+        ...axis,
+        size: areTimes ? 60 : 48,
+        ...(areTimes && { incrs: STEPS_OF_TIME }),
+        values: (_plot, splits) => splits.map((value) => inWords(value)),
+      },
     ],
     series: [
       { value: (_plot, at) => (at === null ? '' : tickOf(at, 1)) },

@@ -123,7 +123,9 @@ function inUnit(count: number, unit: (typeof UNITS)[number][0]): string {
 
 /** A number of milliseconds as people read lateness. */
 export function lateness(milliseconds: number): string {
-  return milliseconds < 10 ? inUnit(milliseconds, 'millisecond') : duration(milliseconds);
+  if (milliseconds < 10) return inUnit(milliseconds, 'millisecond');
+  const areFewSeconds = milliseconds >= 1000 && milliseconds < 10_000;
+  return areFewSeconds ? inUnit(milliseconds / 1000, 'second') : duration(milliseconds);
 }
 
 /** Of `host:pid:uuid` what tells processes apart at a glance. */

@@ -148,7 +148,7 @@ function columns(topic: string, state: PeekState): Column<Message>[] {
     {
       name: t.topic.id,
       cell: (message) => (
-        <a class="strong" href={messageHref(topic, message)}>
+        <a class="mono strong" href={messageHref(topic, message)}>
           <Name of={message.id} />
         </a>
       ),
@@ -156,7 +156,14 @@ function columns(topic: string, state: PeekState): Column<Message>[] {
     {
       name: t.topic.key,
       isSecondary: true,
-      cell: ({ id, key }) => (key === id ? <span class="zero">{t.state.none}</span> : <Name of={key} />),
+      cell: ({ id, key }) =>
+        key === id ? (
+          <span class="zero">{t.state.none}</span>
+        ) : (
+          <span class="mono">
+            <Name of={key} />
+          </span>
+        ),
     },
     { name: t.topic.at[state], cell: ({ at }) => <Time at={at} /> },
     { name: t.topic.attempts, isNumber: true, isSecondary: true, cell: ({ attempts }) => attempts },

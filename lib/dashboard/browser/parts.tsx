@@ -136,7 +136,7 @@ export function Crumbs({ of: steps }: { of: readonly (readonly [name: string, hr
 
 /** A name that somebody has chosen, such as an id: it stays in its place however long it is, and whatever is in it. */
 export function Name({ of: name }: { of: string }): JSX.Element {
-  return <bdi class="mono name">{visible(name)}</bdi>;
+  return <bdi class="name">{visible(name)}</bdi>;
 }
 
 /** Something as JSON. It is shown as text, whatever is in it. */

@@ -2,7 +2,6 @@ import type { JSX } from 'preact';
 import type { WorkMinute } from '../../admin/fleet.js';
 import { pathOf, useLook } from './api.js';
 import { Chart } from './charts.js';
-import { duration } from './format.js';
 import type { Json } from './json.js';
 import { Card, Empty, Shown } from './parts.js';
 import { hrefWith } from './router.js';
@@ -78,7 +77,7 @@ function Charts({
         <Chart
           label={t.work.lateness}
           times={times}
-          inWords={(value) => (value === 0 ? '0' : duration(value, 1))}
+          areTimes
           lines={[
             { name: 'p50', colour: 'good', values: said.map(({ lateness }) => lateness?.p50 ?? null) },
             { name: 'p99', colour: 'warning', values: said.map(({ lateness }) => lateness?.p99 ?? null) },

@@ -86,7 +86,7 @@ function GroupCard({ topic, group }: { topic: string; group: Group }): JSX.Eleme
         <div>
           <dt>{t.dead.example}</dt>
           <dd>
-            <a href={messageHref(topic, example)}>
+            <a class="mono" href={messageHref(topic, example)}>
               <Name of={example.id} />
             </a>
           </dd>

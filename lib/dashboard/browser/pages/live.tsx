@@ -152,7 +152,7 @@ function What({ event }: { event: Json<FleetEvent> }): JSX.Element {
     <span class="clip">
       {topic !== undefined && <a href={href(['topics', topic])}>{topic}</a>}{' '}
       {topic !== undefined && id !== undefined && (
-        <a href={messageHref(topic, { id, key: key ?? id })}>
+        <a class="mono" href={messageHref(topic, { id, key: key ?? id })}>
           <Name of={id} />
         </a>
       )}{' '}

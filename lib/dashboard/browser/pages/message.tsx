@@ -79,7 +79,7 @@ function Facts({ message }: { message: Json<ShownMessage> }): JSX.Element {
       )}
       {key !== id && (
         <Figure name={t.message.key}>
-          <span class="small-figure">
+          <span class="small-figure mono">
             <Name of={key} />
           </span>
         </Figure>
@@ -115,7 +115,7 @@ function Why({ explanation: { cause, also, facts, advice } }: { explanation: Jso
       {facts.blockedBy !== undefined && (
         <p>
           {t.message.blockedBy}{' '}
-          <a href={messageHref(facts.topic, { id: facts.blockedBy, key: facts.key ?? facts.blockedBy })}>
+          <a class="mono" href={messageHref(facts.topic, { id: facts.blockedBy, key: facts.key ?? facts.blockedBy })}>
             <Name of={facts.blockedBy} />
           </a>
         </p>
