@@ -15,7 +15,10 @@ const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000];
 
 /** From one mark of an axis of lengths of time to the next, in milliseconds: so that all are short in words. */
 const STEPS_OF_TIME = [
-  ...[0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500],
+  0.1,
+  0.2,
+  0.5,
+  ...[1, 10, 100].flatMap((unit) => [1, 2, 5].map((count) => count * unit)),
   ...[SECOND, MINUTE].flatMap((unit) => [1, 2, 5, 10, 15, 30].map((count) => count * unit)),
   ...[1, 2, 4, 6, 12].map((count) => count * HOUR),
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map((count) => count * DAY),

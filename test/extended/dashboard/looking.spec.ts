@@ -5,6 +5,12 @@ import { HOSTILE } from './shop-messages.js';
 
 const shop = useShop();
 
+const isInView = async (found: Locator) =>
+  found.evaluate((element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    return top > 0 && bottom < innerHeight;
+  });
+
 describe('somebody who looks', () => {
   it('finds what is wrong, and goes where it is mended', async () => {
     const page = await shop.page('#/');
@@ -53,11 +59,6 @@ describe('somebody who looks', () => {
 
   it('has what is found in view, and comes back to the list and its place in it', async () => {
     const page = await shop.page('#/topics/order.timeout');
-    const isInView = async (found: Locator) =>
-      found.evaluate((element) => {
-        const { top, bottom } = element.getBoundingClientRect();
-        return top > 0 && bottom < innerHeight;
-      });
     await page.getByLabel('Search by').selectOption('tag');
     await page.getByRole('searchbox', { name: 'Tag' }).fill('us');
     await button(page, 'Search').click();
