@@ -3,6 +3,7 @@ import type { AuditEntries } from '../../../events/audit-log.js';
 import { pathOf } from '../api.js';
 import { shortDateTime, withLocalTimes } from '../format.js';
 import type { Json } from '../json.js';
+import { visible } from '../names.js';
 import { Pages } from '../pages.js';
 import { Badge, Card, Empty } from '../parts.js';
 import { Table } from '../tables.js';
@@ -72,5 +73,5 @@ function inWords(value: unknown): string {
     if (name === 'deliverAt' && typeof one === 'number') return `${name}: ${shortDateTime(one)}`;
     return `${name}: ${typeof one === 'string' ? one : JSON.stringify(one)}`;
   });
-  return withLocalTimes(words.join(', '));
+  return withLocalTimes(visible(words.join(', ')));
 }

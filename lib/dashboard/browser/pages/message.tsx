@@ -105,12 +105,21 @@ function Facts({ message }: { message: Json<ShownMessage> }): JSX.Element {
 /** What `explain` answers, in words. */
 function Why({ explanation: { cause, also, facts, advice } }: { explanation: Json<Explanation> }): JSX.Element {
   const t = text();
+  const own = t.advice[cause];
+  const { expiresAt } = facts;
+  const isExpired = expiresAt !== undefined && Date.parse(expiresAt) <= now();
   return (
     <Card title={t.message.why}>
       <p class="cause">
         <strong>{t.causes[cause]}</strong> <code>{cause}</code>
       </p>
-      <p>{t.advice[cause] ?? withLocalTimes(advice)}</p>
+      <p>{own ?? withLocalTimes(advice)}</p>
+      {/* What the server advises says it, too. */}
+      {own !== undefined && expiresAt !== undefined && (
+        <p class={isExpired ? 'bad' : 'muted'}>
+          {t.message[isExpired ? 'expired' : 'expires'](shortDateTime(expiresAt))}
+        </p>
+      )}
       {facts.before !== undefined && facts.before > 0 && <p class="muted">{t.message.before(facts.before)}</p>}
       {facts.blockedBy !== undefined && (
         <p>

@@ -171,6 +171,8 @@ export const chinese: Texts = {
     redacted: '部分内容已隐藏。',
     hidden: '您无权查看消息内容。',
     blockedBy: '在它之前：',
+    expires: (when) => `如果之前没有进程取走，它将于 ${when} 过期。`,
+    expired: (when) => `它已于 ${when} 过期，有进程取走时会成为死信。`,
     trace: '打开链路追踪',
     storyPublished: '已发布',
     storyAttempt: (attempt) => `第 ${attempt} 次尝试失败`,

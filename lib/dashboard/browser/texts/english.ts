@@ -201,6 +201,8 @@ export const english = {
     redacted: 'Parts of it are hidden.',
     hidden: 'You may not see what is in messages.',
     blockedBy: 'First comes',
+    expires: (when: string) => `It expires at ${when}, unless a process takes it before.`,
+    expired: (when: string) => `It has expired at ${when}, and becomes a dead letter once a process takes it.`,
     trace: 'Open its trace',
     storyPublished: 'Published',
     storyAttempt: (attempt: number) => `Attempt ${attempt} failed`,
