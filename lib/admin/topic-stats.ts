@@ -23,6 +23,8 @@ export interface TopicCounts {
   readonly due: number;
   /** Messages that wait behind others of their key, or for its limits. */
   readonly blocked: number;
+  /** Of those that are blocked, the ones whose time has come. They are late like those that are `due`, and start once others of their key end. */
+  readonly blockedDue: number;
   readonly inFlight: number;
   readonly dead: number;
   /** Messages that have ended and are kept. */
@@ -33,6 +35,8 @@ export interface TopicCounts {
   readonly nextDueAt: Date | undefined;
   /** The earliest due time among those that are due; `undefined` if none is. Its age tells how late handling is. */
   readonly oldestDueAt: Date | undefined;
+  /** The same of those that are blocked; `undefined` if none of them is due. */
+  readonly oldestBlockedDueAt: Date | undefined;
   /** Whether nothing is handed out until `resume()`; for a topic, whether any of its partitions is paused. */
   readonly paused: boolean;
   /** Nothing is handed out before, since `hold()` was called or a handler has met a rate limit (`RateLimitedError`); `undefined` if that is not so. */
@@ -158,12 +162,14 @@ function toStats(
     scheduled: sum(({ scheduled }) => scheduled),
     due: sum(({ due }) => due),
     blocked: sum(({ blocked }) => blocked),
+    blockedDue: sum(({ blockedDue }) => blockedDue),
     inFlight: sum(({ inFlight }) => inFlight),
     dead: sum(({ dead }) => dead),
     finished: sum(({ finished }) => finished),
     retrying: sum(({ retrying }) => retrying),
     nextDueAt: earliest(partitions.map(({ nextDueAt }) => nextDueAt)),
     oldestDueAt: earliest(partitions.map(({ oldestDueAt }) => oldestDueAt)),
+    oldestBlockedDueAt: earliest(partitions.map(({ oldestBlockedDueAt }) => oldestBlockedDueAt)),
     paused: partitions.some(({ paused }) => paused),
     heldUntil: latest(partitions.map(({ heldUntil }) => heldUntil)),
     counters: {
@@ -183,31 +189,37 @@ function toStats(
 }
 
 function toStatus(partition: number, stats: PartitionStats, live: ReadonlySet<string>): PartitionStatus {
-  const { scheduled, due, blocked, inFlight, dead, finished, retrying, owner, paused } = stats;
-  const nextDueAt = stats.nextDueAt === undefined ? undefined : new Date(stats.nextDueAt);
+  const { scheduled, due, blocked, blockedDue, inFlight, dead, finished, retrying, owner, paused } = stats;
+  const nextDueAt = dateOrNone(stats.nextDueAt);
   return {
     partition,
     scheduled,
     due,
     blocked,
+    blockedDue,
     inFlight,
     dead,
     finished,
     retrying,
     nextDueAt,
     oldestDueAt: due > 0 ? nextDueAt : undefined,
+    oldestBlockedDueAt: dateOrNone(stats.oldestBlockedDueAt),
     paused,
-    heldUntil: stats.heldUntil === undefined ? undefined : new Date(stats.heldUntil),
+    heldUntil: dateOrNone(stats.heldUntil),
     owner: owner !== undefined && live.has(owner) ? owner : undefined,
     counters: toCounters(stats.counters),
   };
+}
+
+function dateOrNone(time: number | undefined): Date | undefined {
+  return time === undefined ? undefined : new Date(time);
 }
 
 function toCounters({ died, ...counters }: PartitionCounters): TopicCounters {
   return { ...counters, dead: died };
 }
 
-function earliest(times: readonly (Date | undefined)[]): Date | undefined {
+export function earliest(times: readonly (Date | undefined)[]): Date | undefined {
   return inOrder(times)[0];
 }
 

@@ -171,6 +171,8 @@ export interface PartitionStats {
   readonly due: number;
   /** How many of the scheduled ones wait behind others of their key, or for its limits. */
   readonly blocked: number;
+  /** How many of the blocked ones are due. */
+  readonly blockedDue: number;
   readonly inFlight: number;
   readonly dead: number;
   /** Those that are kept though they have ended. */
@@ -178,6 +180,8 @@ export interface PartitionStats {
   /** Those whose last attempt failed, and that are tried again: they wait, or are in flight. */
   readonly retrying: number;
   readonly nextDueAt: number | undefined;
+  /** The earliest due time of the blocked ones that are due; `undefined` if none is. */
+  readonly oldestBlockedDueAt: number | undefined;
   /** The session that is stored as its owner, whether or not it has ended; `undefined` if the partition was released. */
   readonly owner: string | undefined;
   readonly paused: boolean;

@@ -4,7 +4,7 @@ import { Refusal } from '../http/refusal.js';
 import { sendJson } from '../http/send-json.js';
 import { type Clock, SystemClock } from '../time/clock.js';
 import { ACTING_ROUTES } from './acting.routes.js';
-import { type Asset, readAssets } from './assets.js';
+import { PAGE, readAssets } from './assets.js';
 import { type EventStream, EventStreams } from './event-streams.js';
 import { followEvents } from './live-events.js';
 import { Operations } from './operations.js';
@@ -21,13 +21,10 @@ import {
   type RouteContext,
   assertSeesTopicOf,
 } from './route.js';
-import { SharedLooks } from './shared-looks.js';
+import { type Looks, SharedLooks, type Taken } from './shared-looks.js';
 import { unlessAway } from './unless-away.js';
 import type { Viewer } from './viewer.js';
 import { watchLook } from './watched-look.js';
-
-/** The page itself; it finds everything else beside it. */
-export const PAGE = 'index.html';
 
 /**
  * Where what other routes show comes again whenever it changes. Each `look` names one, with its parameters: a page has one stream,
@@ -84,8 +81,9 @@ export class DashboardHandler {
   readonly #looks: SharedLooks;
   readonly #operations: Operations;
   readonly #streams = new EventStreams();
-  #assets: ReadonlyMap<string, Asset> | undefined;
+  readonly #assets = readAssets();
 
+  /** @throws ConfigurationError if its pages are not there */
   constructor(options: DashboardHandlerOptions) {
     this.#options = options;
     const { clock = new SystemClock() } = options;
@@ -144,14 +142,13 @@ export class DashboardHandler {
     if (request.method !== 'POST') throw notAllowed('POST');
     assertNotForged(request, host);
     const given = new Given(await bodyOf(request, body));
-    const context = this.#context(viewer);
-    viewer.assertMay(typeof action === 'string' ? action : action(context, given));
-    await assertSeesTopicOf(context, given);
-    try {
-      sendJson(response, { status: 200, content: await act(context, given) });
-    } finally {
-      this.#looks.forget();
-    }
+    const { answer } = await this.#looks.answer(async (looks) => {
+      const context = this.#context(viewer, looks);
+      viewer.assertMay(typeof action === 'string' ? action : action(context, given));
+      await assertSeesTopicOf(context, given);
+      return act(context, given).finally(() => this.#looks.forget());
+    });
+    sendJson(response, { status: 200, content: answer });
   }
 
   async #read({ request, response, host, path, query, viewer }: AdmittedRequest): Promise<void> {
@@ -162,21 +159,25 @@ export class DashboardHandler {
       for (const begin of begins) begin(stream);
       return;
     }
-    const look = this.#lookAt(path, query, viewer);
-    sendJson(response, { status: 200, content: await look() });
+    const { answer, takenAt } = await this.#lookAt(path, query, viewer)();
+    const age = Math.floor((this.#clock.now() - takenAt) / 1000);
+    sendJson(response, { status: 200, content: answer, headers: { age: String(age) } });
   }
 
   /** @throws Refusal if there is no such route */
-  #lookAt(path: string, query: URLSearchParams, viewer: Viewer): () => Promise<unknown> {
+  #lookAt(path: string, query: URLSearchParams, viewer: Viewer): () => Promise<Taken<unknown>> {
     const route = routeAt(READING_ROUTES, path);
     if (!route) throw nothingHere();
     const given = new Given(Object.fromEntries(query));
-    const look = async (): Promise<unknown> => {
-      const context = this.#context(viewer);
-      await assertSeesTopicOf(context, given);
-      return route(context, given);
-    };
-    return ANSWER_WITHOUT_REDIS.has(path) ? look : () => unlessAway(look(), this.#options.queues.admin, this.#clock);
+    const look = async (): Promise<Taken<unknown>> =>
+      this.#looks.answer(async (looks) => {
+        const context = this.#context(viewer, looks);
+        await assertSeesTopicOf(context, given);
+        return route(context, given);
+      });
+    if (ANSWER_WITHOUT_REDIS.has(path)) return look;
+    const reach = { admin: this.#options.queues.admin, looks: this.#looks, clock: this.#clock };
+    return () => unlessAway(look(), reach);
   }
 
   /**
@@ -196,12 +197,11 @@ export class DashboardHandler {
         return (stream) => followEvents(this.#options.queues.events.fleet, filter, number, stream);
       }
       const look = this.#lookAt(path, query, viewer);
-      return (stream) => void watchLook(look, number, stream);
+      return (stream) => void watchLook({ look, number, clock: this.#clock }, stream);
     });
   }
 
   async #sendAsset({ response, path }: DashboardRequest): Promise<void> {
-    this.#assets ??= readAssets();
     const name = path === '' ? PAGE : path;
     const asset = this.#assets.get(name);
     if (!asset) throw nothingHere();
@@ -211,7 +211,7 @@ export class DashboardHandler {
     response.end(asset.content);
   }
 
-  #context(viewer: Viewer): RouteContext {
+  #context(viewer: Viewer, looks: Looks): RouteContext {
     const { queues, traceUrl } = this.#options;
     const redact = viewer.rights.payloads ? this.#options.redact : NO_PAYLOADS;
     return {
@@ -220,7 +220,7 @@ export class DashboardHandler {
       traceUrl,
       viewer,
       by: { actor: viewer.rights.actor },
-      looks: this.#looks,
+      looks,
       operations: this.#operations,
       clock: this.#clock,
     };

@@ -34,7 +34,8 @@ import { leaveBodies, routesAt } from '../http/own-bodies.js';
 import { ownMount } from '../http/own-mount.js';
 import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import { type DashboardAccess, assertAccess } from './access.js';
-import { DashboardHandler, PAGE } from './dashboard.handler.js';
+import { PAGE } from './assets.js';
+import { DashboardHandler } from './dashboard.handler.js';
 import type { DashboardRedact } from './redaction.js';
 import { viewerOf } from './viewer.js';
 

@@ -1,11 +1,15 @@
 import type { DoctorReport } from '../admin/doctor.js';
 import type { WorkMinute } from '../admin/fleet.js';
-import type { TopicCounts, TopicStats } from '../admin/topic-stats.js';
+import { type TopicCounts, type TopicStats, earliest } from '../admin/topic-stats.js';
 import type { DashboardQueues } from './route.js';
 
 /** A topic in the overview. */
 export interface TopicLine extends Omit<TopicCounts, 'counters'> {
   readonly topic: string;
+  /** Messages whose time has come and that no process has claimed yet, also those that are blocked. */
+  readonly overdue: number;
+  /** The earliest due time of those. */
+  readonly oldestOverdueAt: Date | undefined;
   readonly partitions: number;
   /** Partitions that no living process owns. */
   readonly unowned: number;
@@ -20,7 +24,7 @@ export interface TopicLine extends Omit<TopicCounts, 'counters'> {
 export type Problem = TopicProblem | RedisProblem | FleetProblem;
 
 export interface TopicProblem {
-  readonly kind: 'unreachable' | 'paused' | 'held' | 'no-handler' | 'no-owner' | 'late' | 'dead';
+  readonly kind: 'unreachable' | 'paused' | 'held' | 'no-handler' | 'no-owner' | 'late' | 'blocked' | 'dead';
   readonly topic: string;
   readonly count: number;
   /** Until when it is held. */
@@ -95,21 +99,26 @@ function toLine(
   minutes: readonly WorkMinute[],
 ): TopicLine {
   const unowned = partitions.filter(({ owner }) => owner === undefined).length;
-  return { ...stats, partitions: partitions.length, unowned, ...there, minutes };
+  const overdue = stats.due + stats.blockedDue;
+  const oldestOverdueAt = earliest([stats.oldestDueAt, stats.oldestBlockedDueAt]);
+  return { ...stats, overdue, oldestOverdueAt, partitions: partitions.length, unowned, ...there, minutes };
 }
 
 function problemsOf(line: TopicLine, at: Date): TopicProblem[] {
-  const { topic, scheduled, due, dead, paused, heldUntil, handlers, receivers, unowned, oldestDueAt } = line;
+  const { topic, scheduled, due, blockedDue, overdue, dead, paused, heldUntil, handlers, receivers, unowned } = line;
   const problems: TopicProblem[] = [];
   const add = (kind: TopicProblem['kind'], count: number): number => problems.push({ kind, topic, count });
-  const isLate = oldestDueAt !== undefined && at.getTime() - oldestDueAt.getTime() > LATE;
-  if (paused) add('paused', due);
+  const isLate = (dueAt: Date | undefined): boolean => dueAt !== undefined && at.getTime() - dueAt.getTime() > LATE;
+  if (paused) add('paused', overdue);
   else if (heldUntil !== undefined && heldUntil > at)
-    problems.push({ kind: 'held', topic, count: due, until: heldUntil });
+    problems.push({ kind: 'held', topic, count: overdue, until: heldUntil });
   else if (handlers + receivers === 0 && scheduled > 0) add('no-handler', scheduled);
   // Nobody need own what is received, while all who receive are busy.
   else if (unowned > 0 && receivers === 0 && scheduled > 0) add('no-owner', unowned);
-  else if (isLate) add('late', due);
+  else {
+    if (isLate(line.oldestDueAt)) add('late', due);
+    if (isLate(line.oldestBlockedDueAt)) add('blocked', blockedDue);
+  }
   if (dead > 0) add('dead', dead);
   return problems;
 }

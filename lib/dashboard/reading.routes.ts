@@ -7,7 +7,7 @@ import { VERSION } from '../version.js';
 import { assertMayFilterBy, queriedFilter } from './filters.js';
 import { lookOver } from './overview.js';
 import { type ShownMessage, shownMessage, shownSchedule } from './redaction.js';
-import { type ReadingRoute, type RouteContext, scheduleOf } from './route.js';
+import { type ReadingRoute, type RouteContext, noSuchTopic, scheduleOf } from './route.js';
 import { listSchedules } from './schedule-list.js';
 import { visibleAgenda, visibleEntries, visibleFleet, visibleOverview } from './visible.js';
 
@@ -48,7 +48,7 @@ export const READING_ROUTES: Readonly<Record<string, ReadingRoute>> = {
   'api/overview': async (context) => {
     const overview = await context.looks.take(
       'overview',
-      () => lookOver(context.queues, () => examined(context)),
+      (looks) => lookOver(context.queues, () => examined({ ...context, looks })),
       ({ topics }) =>
         KEPT_FOR_DOCTOR + KEPT_A_PARTITION * topics.reduce((sum, { partitions }) => sum + 1 + partitions, 0),
     );
@@ -59,6 +59,7 @@ export const READING_ROUTES: Readonly<Record<string, ReadingRoute>> = {
     const topic = query.text('topic');
     const lookAtTopic = async () => {
       const [stats, fleet] = await Promise.all([admin.stats(topic), admin.fleet({ topic, minutes: 10 })]);
+      if (stats.partitions.length + stats.unreachable.length === 0) throw noSuchTopic();
       const handlers = fleet.processes.filter(({ topics }) => topics.some((one) => one.topic === topic));
       const minutes = fleet.topics.find((one) => one.topic === topic)?.minutes ?? [];
       return { at: fleet.at, ...stats, handlers: handlers.map(({ process }) => process), minutes };
@@ -160,7 +161,7 @@ function seesPayloads({ viewer }: RouteContext): boolean {
   return viewer.rights.payloads;
 }
 
-async function examined({ queues: { admin }, looks }: RouteContext): Promise<DoctorReport> {
+async function examined({ queues: { admin }, looks }: Pick<RouteContext, 'queues' | 'looks'>): Promise<DoctorReport> {
   return looks.take('doctor', () => admin.doctor(), cheap);
 }
 

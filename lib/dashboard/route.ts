@@ -9,7 +9,7 @@ import { Refusal } from '../http/refusal.js';
 import type { Clock } from '../time/clock.js';
 import type { Operations } from './operations.js';
 import type { DashboardRedact } from './redaction.js';
-import type { SharedLooks } from './shared-looks.js';
+import type { Looks } from './shared-looks.js';
 import type { Viewer } from './viewer.js';
 
 /** What the dashboard shows and acts on. */
@@ -22,7 +22,7 @@ export interface DashboardQueues {
 /** What a route works with. */
 export interface RouteContext {
   readonly queues: DashboardQueues;
-  readonly looks: SharedLooks;
+  readonly looks: Looks;
   readonly operations: Operations;
   readonly clock: Clock;
   /** What this viewer gets of a payload; `undefined`: all of it. */
@@ -58,7 +58,11 @@ export async function assertSeesTopicOf({ viewer, looks, queues }: RouteContext,
   if (topic === undefined || viewer.seesAllTopics) return;
   viewer.assertSees(topic);
   const topics = await looks.take('topics', () => queues.admin.topics());
-  if (!topics.includes(topic)) throw new Refusal(404, 'NOT_FOUND', 'There is no such topic.');
+  if (!topics.includes(topic)) throw noSuchTopic();
+}
+
+export function noSuchTopic(): Refusal {
+  return new Refusal(404, 'NOT_FOUND', 'There is no such topic.');
 }
 
 /** @throws Refusal if there is no such schedule, or the viewer does not see its topic */

@@ -15,8 +15,26 @@ const LONGEST_KEPT = 180_000;
 /** Most looks that are kept: one for each page that is open. */
 const MAX_LOOKS = 500;
 
+/** What a look has answered. */
+export interface Taken<T> {
+  readonly answer: T;
+  /** When it was looked at, or the oldest of the looks that it is made of: epoch milliseconds by the clock of this process. */
+  readonly takenAt: number;
+}
+
+/** Takes looks, which others may have taken before. */
+export interface Looks {
+  /**
+   * @param name equal names mean the same look
+   * @param look is given what to take looks with that it is itself made of
+   * @param mostOf the longest time that an answer may be kept, in milliseconds: a look may have taken long only because this process
+   *   is busy, or Redis far away
+   */
+  take<T>(name: string, look: (looks: Looks) => Promise<T>, mostOf?: (answer: T) => number): Promise<T>;
+}
+
 interface Look {
-  readonly result: Promise<unknown>;
+  readonly result: Promise<Taken<unknown>>;
   /** Until when it is answered again; `undefined` while it is under way. */
   until: number | undefined;
 }
@@ -30,29 +48,41 @@ export class SharedLooks {
     this.#clock = clock;
   }
 
-  /**
-   * @param name equal names mean the same look
-   * @param mostOf the longest time that an answer may be kept, in milliseconds: a look may have taken long only because this process
-   *   is busy, or Redis far away
-   */
-  async take<T>(name: string, look: () => Promise<T>, mostOf: (answer: T) => number = () => LONGEST_KEPT): Promise<T> {
+  /** See {@link Looks.take}. */
+  async take<T>(
+    name: string,
+    look: (looks: Looks) => Promise<T>,
+    mostOf: (answer: T) => number = () => LONGEST_KEPT,
+  ): Promise<Taken<T>> {
     const now = this.#clock.now();
     const known = this.#looks.get(name);
-    if (known && (known.until === undefined || now < known.until)) return known.result as Promise<T>;
+    if (known && (known.until === undefined || now < known.until)) return known.result as Promise<Taken<T>>;
     this.#forgetOld(now);
-    const result = look();
+    const result = this.answer(look);
     const entry: Look = { result, until: undefined };
     this.#looks.set(name, entry);
     try {
-      const answer = await result;
+      const taken = await result;
       const took = this.#clock.now() - now;
-      const most = Math.min(LONGEST_KEPT, mostOf(answer));
+      const most = Math.min(LONGEST_KEPT, mostOf(taken.answer));
       entry.until = this.#clock.now() + Math.max(FRESH, Math.min(most, took * REST));
-      return answer;
+      return taken;
     } catch (error) {
       if (this.#looks.get(name) === entry) this.#looks.delete(name);
       throw error;
     }
+  }
+
+  /** What is answered by some looks, with the age of the oldest of them. */
+  async answer<T>(look: (looks: Looks) => Promise<T>): Promise<Taken<T>> {
+    let takenAt = this.#clock.now();
+    const take: Looks['take'] = async (...asked) => {
+      const taken = await this.take(...asked);
+      takenAt = Math.min(takenAt, taken.takenAt);
+      return taken.answer;
+    };
+    const answer = await look({ take });
+    return { answer, takenAt };
   }
 
   /** Whoever has changed something sees it at once. */

@@ -59,6 +59,8 @@ export function inspectContract(it: BrokerTest): void {
         scheduled: 0,
         due: 0,
         blocked: 0,
+        blockedDue: 0,
+        oldestBlockedDueAt: undefined,
         finished: 0,
         retrying: 0,
         heldUntil: undefined,

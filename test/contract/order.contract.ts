@@ -103,6 +103,15 @@ export function orderContract(it: BrokerTest): void {
       expect(await claimable(bed)).toEqual([FIRST]);
     });
 
+    it('counts what is blocked though its time has come', async ({ bed }) => {
+      bed.order = 'continue';
+      await publishAll(bed, FIRST, SECOND);
+      await bed.publish(THIRD, { due: { after: LONG } });
+
+      const counted = { due: 1, blocked: 2, blockedDue: 1, oldestBlockedDueAt: LONG_AGO };
+      expect(await bed.broker.stats(bed.partition)).toMatchObject(counted);
+    });
+
     it('says of what is blocked that it is scheduled, and behind what', async ({ bed }) => {
       bed.order = 'continue';
       await publishAll(bed, FIRST, SECOND, THIRD);

@@ -78,7 +78,7 @@ describe.each(HTTP_PLATFORMS)('the dashboard on %s', (platform) => {
     } finally {
       clearInterval(publishing);
     }
-    expect(await stream.until(({ look }) => look === 0)).toMatchObject({
+    expect(await stream.until(({ look, answer }) => look === 0 && answer !== undefined)).toMatchObject({
       answer: { topic: 'jobs', handlers: [expect.any(String)] },
     });
     expect(await stream.until(({ look }) => look === 1)).toMatchObject({ error: { code: 'INVALID_ARGUMENT' } });

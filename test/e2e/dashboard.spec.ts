@@ -247,6 +247,7 @@ describe('the dashboard', () => {
     for (const [path, status] of [
       ['api/session', 200],
       ['api/topic', 400],
+      ['api/topic?topic=never-used', 404],
       ['api/agenda?topic=jobs&from=x&to=1', 400],
       ['api/agenda?topic=jobs', 400],
       ['api/watch', 400],

@@ -1,18 +1,9 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { type ApiError, ask } from './asked.js';
 import type { Json } from './json.js';
 import { noteLook } from './redis-away.js';
 import { watch } from './watch.js';
-
-/** What the server has refused, or could not be asked. */
-export class ApiError extends Error {
-  constructor(
-    readonly code: string,
-    message: string,
-  ) {
-    super(message);
-  }
-}
 
 /** Counts what was changed here, so that what is shown is looked at again at once. */
 const changes = signal(0);
@@ -35,7 +26,7 @@ export function changesSeen(): number {
 
 /** @throws ApiError, also when the signal ends it */
 export async function look<T>(path: string, ended?: AbortSignal): Promise<Json<T>> {
-  return answerOf(fetch(path, { headers: { accept: 'application/json' }, signal: ended ?? null }));
+  return (await ask<T>(path, { signal: ended ?? null })).answer;
 }
 
 /**
@@ -73,54 +64,43 @@ export async function dryRun<T>(route: string, body: object, ended: AbortSignal)
 
 async function post<T>(route: string, body: string, ended?: AbortSignal): Promise<Json<T>> {
   const headers = { 'content-type': 'application/json', 'x-delay-queue-dashboard': '1' };
-  return answerOf(fetch(route, { method: 'POST', headers, body, signal: ended ?? null }));
-}
-
-async function answerOf<T>(sent: Promise<Response>): Promise<Json<T>> {
-  let response: Response;
-  try {
-    response = await sent;
-  } catch {
-    throw new ApiError('UNREACHABLE', '');
-  }
-  const answer = (await response.json().catch(() => ({}))) as { error?: { code: string; message: string } };
-  if (response.ok) return answer as Json<T>;
-  throw new ApiError(answer.error?.code ?? String(response.status), answer.error?.message ?? response.statusText);
+  const init = { method: 'POST', headers, body, signal: ended ?? null };
+  return (await ask<T>(route, init)).answer;
 }
 
 export interface Look<T> {
   readonly data: Json<T> | undefined;
+  /** When that was looked at, in epoch milliseconds by the clock of this browser. */
+  readonly at: number | undefined;
   readonly error: ApiError | undefined;
 }
 
+const NOTHING = { data: undefined, at: undefined, error: undefined };
+
 /** Shows what a look answers, and again whenever it has changed. Looks at nothing while the page is hidden. */
 export function useLook<T>(path: string): Look<T> {
-  const [state, setState] = useState<Look<T> & { path: string }>({ path, data: undefined, error: undefined });
+  const [state, setState] = useState<Look<T> & { path: string }>({ ...NOTHING, path });
   const changed = changes.value;
   const seen = useRef(changed);
   useEffect(() => {
     if (seen.current === changed) return;
     seen.current = changed;
-    look<T>(path).then(
+    ask<T>(path).then(
       // Another path may be shown by now, and its stream tells nothing twice.
-      (data) => setState((old) => (old.path === path ? { path, data, error: undefined } : old)),
+      ({ answer, at }) => setState((old) => (old.path === path ? { path, data: answer, at, error: undefined } : old)),
       (error: ApiError) => setState((old) => (old.path === path ? { ...old, error } : old)),
     );
   }, [changed]);
   useEffect(() => {
     const end = watch({
       path,
-      told: (answer) => {
+      told: (answer, at) => {
         noteLook(path);
-        setState({ path, data: answer as Json<T>, error: undefined });
+        setState({ path, data: answer as Json<T>, at, error: undefined });
       },
       failed: (error) => {
         noteLook(path, error);
-        setState((old) => ({
-          path,
-          data: old.path === path ? old.data : undefined,
-          error: new ApiError(error.code, error.message),
-        }));
+        setState((old) => ({ ...(old.path === path ? old : NOTHING), path, error }));
       },
     });
     return () => {
@@ -129,5 +109,5 @@ export function useLook<T>(path: string): Look<T> {
     };
   }, [path]);
   // What was shown of another path is not the answer.
-  return state.path === path ? state : { data: undefined, error: undefined };
+  return state.path === path ? state : NOTHING;
 }

@@ -5,7 +5,7 @@ import { act, dryRun } from './api.js';
 import { ActionButton, Dialog, Field } from './controls.js';
 import type { Json } from './json.js';
 import { follow } from './operations.js';
-import { Failure } from './parts.js';
+import { Failure, Name } from './parts.js';
 import { messageHref } from './router.js';
 import { seesPayloads } from './session.js';
 import { text } from './texts/text.js';
@@ -113,7 +113,7 @@ function Examples({ topic, examples }: { topic: string; examples: readonly Examp
         {examples.map((example) => (
           <li key={`${example.id} ${example.key}`}>
             <a class="mono strong" href={messageHref(topic, example)} target="_blank" rel="noreferrer">
-              {example.id}
+              <Name of={example.id} />
             </a>
             <div class="muted mono clip">{contentOf(example)}</div>
           </li>

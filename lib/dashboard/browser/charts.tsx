@@ -2,6 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { lateness } from './format.js';
 import { language } from './texts/language.js';
 import { colour, isDark } from './theme.js';
 
@@ -9,6 +10,19 @@ const HEIGHT = 200;
 
 /** With at most so many values each is a point. */
 const FEW = 20;
+
+const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000];
+
+/** From one mark of an axis of lengths of time to the next, in milliseconds: so that all are short in words. */
+const STEPS_OF_TIME = [
+  0.1,
+  0.2,
+  0.5,
+  ...[1, 10, 100].flatMap((unit) => [1, 2, 5].map((count) => count * unit)),
+  ...[SECOND, MINUTE].flatMap((unit) => [1, 2, 5, 10, 15, 30].map((count) => count * unit)),
+  ...[1, 2, 4, 6, 12].map((count) => count * HOUR),
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map((count) => count * DAY),
+];
 
 interface Line {
   readonly name: string;
@@ -24,12 +38,14 @@ interface ChartProps {
   readonly times: readonly number[];
   readonly lines: readonly Line[];
   readonly bars?: boolean;
+  /** Whether the values are lengths of time, in milliseconds. */
+  readonly areTimes?: boolean;
   /** Called with the part that was drawn over, in epoch milliseconds. */
   readonly zoom?: (from: number, to: number) => void;
 }
 
 /** Values over time. */
-export function Chart({ label, times, lines, bars = false, zoom }: ChartProps): JSX.Element {
+export function Chart({ label, times, lines, bars = false, areTimes = false, zoom }: ChartProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot>(null);
   const dark = isDark.value;
@@ -40,7 +56,11 @@ export function Chart({ label, times, lines, bars = false, zoom }: ChartProps): 
   useEffect(() => {
     const target = place.current;
     if (!target) return undefined;
-    const drawn = new uPlot(optionsOf({ label, times, lines, bars }, target.clientWidth, zoomRef), data, target);
+    const drawn = new uPlot(
+      optionsOf({ label, times, lines, bars, areTimes }, target.clientWidth, zoomRef),
+      data,
+      target,
+    );
     chart.current = drawn;
     const resize = new ResizeObserver(() => drawn.setSize({ width: target.clientWidth, height: HEIGHT }));
     resize.observe(target);
@@ -58,10 +78,11 @@ export function Chart({ label, times, lines, bars = false, zoom }: ChartProps): 
 }
 
 function optionsOf(
-  { lines, times, bars = false }: ChartProps,
+  { lines, times, bars = false, areTimes = false }: ChartProps,
   width: number,
   zoom: { readonly current: ChartProps['zoom'] | undefined },
 ): uPlot.Options {
+  const inWords = areTimes ? lateness : shortNumber;
   const axis = {
     stroke: colour('muted'),
     font: `12px ${colour('font')}`,
@@ -81,7 +102,12 @@ function optionsOf(
         space: 70,
         values: (_plot, splits, _index, _space, increment) => splits.map((at) => tickOf(at, increment)),
       },
-      { ...axis, size: 48, values: (_plot, splits) => splits.map((value) => shortNumber(value)) },
+      {
+        ...axis,
+        size: areTimes ? 60 : 48,
+        ...(areTimes && { incrs: STEPS_OF_TIME }),
+        values: (_plot, splits) => splits.map((value) => inWords(value)),
+      },
     ],
     series: [
       { value: (_plot, at) => (at === null ? '' : tickOf(at, 1)) },
@@ -96,7 +122,7 @@ function optionsOf(
         value: (plot: uPlot, value: number | null, line: number) => {
           const values = plot.data[line] as readonly (number | null | undefined)[] | undefined;
           const said = value ?? (bars ? null : values?.findLast((one) => typeof one === 'number'));
-          return typeof said === 'number' ? shortNumber(said) : '';
+          return typeof said === 'number' ? inWords(said) : '';
         },
         ...(bars && uPlot.paths.bars && { paths: uPlot.paths.bars({ size: [0.8, 60], align: 1, radius: 0.15 }) }),
       })),

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { calendarDays } from './calendar.js';
 import { language } from './texts/language.js';
 
 /** The server's clock, by which everything is due: epoch milliseconds by this browser's clock plus this. */
@@ -20,6 +21,19 @@ export function setServerTime(at: string): void {
 /** The time by the server's clock, and again each second. */
 export function now(): number {
   return tick.value + offset.value;
+}
+
+/** How long ago something was that has a time of this browser's clock, in milliseconds, and again each second. */
+export function ageOf(at: number): number {
+  return tick.value - at;
+}
+
+/** Times in what the server writes, which does not know where its reader is. */
+const TIMES = /\d{4}-\d\d-\d\dT\d\d:\d\d:[\d.]+Z/g;
+
+/** The words of the server with times as all others are shown. */
+export function withLocalTimes(words: string): string {
+  return words.replaceAll(TIMES, (at) => shortDateTime(at));
 }
 
 export function number(value: number): string {
@@ -94,9 +108,11 @@ const RELATIVE_UNITS = UNITS.filter(
 
 /** When something is or was, such as 'in 5 minutes', as seen from now. */
 export function relative(time: string | number): string {
-  const difference = new Date(time).getTime() - now();
+  const [at, seen] = [new Date(time).getTime(), now()];
+  const difference = at - seen;
   const [unit, length] = RELATIVE_UNITS.find(([, size]) => Math.abs(difference) >= size) ?? (['second', 1000] as const);
-  const count = Math.trunc(difference / length);
+  // "Tomorrow" is a day of the calendar.
+  const count = unit === 'day' ? calendarDays(seen, at) : Math.trunc(difference / length);
   return new Intl.RelativeTimeFormat(language.value, { numeric: 'auto' }).format(count, unit);
 }
 
@@ -107,7 +123,9 @@ function inUnit(count: number, unit: (typeof UNITS)[number][0]): string {
 
 /** A number of milliseconds as people read lateness. */
 export function lateness(milliseconds: number): string {
-  return milliseconds < 10 ? inUnit(milliseconds, 'millisecond') : duration(milliseconds);
+  if (milliseconds < 10) return inUnit(milliseconds, 'millisecond');
+  const areFewSeconds = milliseconds >= 1000 && milliseconds < 10_000;
+  return areFewSeconds ? inUnit(milliseconds / 1000, 'second') : duration(milliseconds);
 }
 
 /** Of `host:pid:uuid` what tells processes apart at a glance. */

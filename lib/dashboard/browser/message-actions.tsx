@@ -5,6 +5,7 @@ import { act, actOnPayload } from './api.js';
 import { ActionButton, Dialog, Field } from './controls.js';
 import type { Json } from './json.js';
 import { type Action, type Outcome, outcomeOf } from './message-outcome.js';
+import { visible } from './names.js';
 import { may, seesPayloads } from './session.js';
 import { text } from './texts/text.js';
 
@@ -57,7 +58,7 @@ export function MessageActions({ message }: MessageProps): JSX.Element {
         {told}
       </span>
       {asked !== undefined && (
-        <Dialog title={`${t.actions[asked]} · ${message.id}`} close={() => setAsked(undefined)}>
+        <Dialog title={`${t.actions[asked]} · ${visible(message.id)}`} close={() => setAsked(undefined)}>
           {asked === 'reschedule' && <RescheduleForm message={message} done={done} />}
           {asked === 'edit' && <EditForm message={message} done={done} />}
           {(asked === 'cancel' || asked === 'remove') && <Confirmation action={asked} message={message} done={done} />}

@@ -6,7 +6,7 @@ import { pathOf } from './api.js';
 import { compact } from './format.js';
 import type { Json } from './json.js';
 import { Pages } from './pages.js';
-import { Badge, Card, Empty, Time } from './parts.js';
+import { Badge, Card, Empty, Name, Time } from './parts.js';
 import { href, hrefWith, messageHref } from './router.js';
 import { SearchForm, SearchResults, type Sought, soughtIn } from './search.js';
 import { type Column, Table, Tabs } from './tables.js';
@@ -93,7 +93,7 @@ function Chips({ sought: { tag, key, text: words, field, value } }: { sought: So
     <div class="actions">
       {chips.map((chip) => (
         <Badge key={chip} tone="accent">
-          {chip}
+          <Name of={chip} />
         </Badge>
       ))}
       <a href={hrefWith(none)}>{t.search.end}</a>
@@ -149,14 +149,21 @@ function columns(topic: string, state: PeekState): Column<Message>[] {
       name: t.topic.id,
       cell: (message) => (
         <a class="mono strong" href={messageHref(topic, message)}>
-          {message.id}
+          <Name of={message.id} />
         </a>
       ),
     },
     {
       name: t.topic.key,
       isSecondary: true,
-      cell: ({ id, key }) => (key === id ? <span class="zero">{t.state.none}</span> : <span class="mono">{key}</span>),
+      cell: ({ id, key }) =>
+        key === id ? (
+          <span class="zero">{t.state.none}</span>
+        ) : (
+          <span class="mono">
+            <Name of={key} />
+          </span>
+        ),
     },
     { name: t.topic.at[state], cell: ({ at }) => <Time at={at} /> },
     { name: t.topic.attempts, isNumber: true, isSecondary: true, cell: ({ attempts }) => attempts },
@@ -166,7 +173,9 @@ function columns(topic: string, state: PeekState): Column<Message>[] {
       cell: ({ tags }) =>
         tags.map((tag) => (
           <a key={tag} href={href(['topics', topic], { tag })}>
-            <Badge>{tag}</Badge>
+            <Badge>
+              <Name of={tag} />
+            </Badge>
           </a>
         )),
     },

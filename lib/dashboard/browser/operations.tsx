@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks';
 import type { Operation } from '../operations.js';
 import { act, look, lookAgain } from './api.js';
 import { ActionButton } from './controls.js';
+import { withLocalTimes } from './format.js';
 import type { Json } from './json.js';
 import { Badge } from './parts.js';
 import { may } from './session.js';
@@ -84,7 +85,7 @@ export function RunningOperations(): JSX.Element | null {
 
 function OperationLine({ known: { operation, isElsewhere } }: { known: Known }): JSX.Element {
   const t = text();
-  const { id, action, topic, state, result, error } = operation;
+  const { id, action, topic, state, error } = operation;
   const isRunning = state === 'running';
   const stop = async (): Promise<void> => {
     await act('api/operations/stop', { id });
@@ -96,7 +97,9 @@ function OperationLine({ known: { operation, isElsewhere } }: { known: Known }):
         {t.operations.names[action] ?? action} · {topic}
       </strong>
       <Badge tone={TONES[state]}>{t.operations.states[state]}</Badge>
-      {isRunning ? <Progress operation={operation} /> : <span class="muted">{error ?? countsOf(result)}</span>}
+      <span class="muted">{progressOf(operation)}</span>
+      {isRunning && <ProgressBar operation={operation} />}
+      {error !== undefined && <span class="bad">{withLocalTimes(error)}</span>}
       {isElsewhere && <span class="muted">{t.operations.elsewhere}</span>}
       <span class="operation-end">
         {isRunning && !isElsewhere && may(action) && <ActionButton run={stop}>{t.actions.stop}</ActionButton>}
@@ -116,33 +119,36 @@ function OperationLine({ known: { operation, isElsewhere } }: { known: Known }):
   );
 }
 
-function Progress({ operation: { action, total, progress } }: { operation: Json<Operation> }): JSX.Element {
+function ProgressBar({ operation }: { operation: Json<Operation> }): JSX.Element {
   const t = text();
+  const { action, total, progress } = operation;
   const { changed = 0, matched = 0 } = progress ?? {};
-  // More may have come since they were counted.
-  const most = total === undefined ? undefined : Math.max(total, matched);
   return (
-    <>
-      <span class="muted">{progress && t.operations.progress(changed, most ?? matched)}</span>
-      <progress
-        {...(most !== undefined && { value: changed, max: most })}
-        aria-label={t.operations.names[action] ?? action}
-      />
-    </>
+    <progress
+      {...(total !== undefined && { value: changed, max: Math.max(total, matched) })}
+      aria-label={t.operations.names[action] ?? action}
+    />
   );
 }
 
-function countsOf(result: unknown): string {
+/** How much was changed, of how much was meant; nothing before the first step. */
+function progressOf({ state, total = 0, progress, result }: Json<Operation>): string | undefined {
+  const counts = countsOf(result) ?? progress;
+  if (!counts) return undefined;
+  const { changed, matched } = counts;
+  // More may have come since they were counted; and what is done has met all that there was.
+  return text().operations.progress(changed, state === 'done' ? matched : Math.max(total, matched));
+}
+
+/** Of the answer of an action, which has words of its own for what it has changed. */
+function countsOf(result: unknown): { readonly changed: number; readonly matched: number } | undefined {
+  if (typeof result !== 'object' || result === null) return undefined;
   const {
     matched = 0,
     aborted: _aborted,
     examples: _examples,
     ...changed
-  } = (result ?? {}) as { matched?: number } & Record<string, unknown>;
-  // Each action has words of its own for what it has changed.
+  } = result as { matched?: number } & Record<string, unknown>;
   const counts = Object.values(changed).filter((value) => typeof value === 'number');
-  return text().operations.progress(
-    counts.reduce((sum, count) => sum + count, 0),
-    matched,
-  );
+  return { matched, changed: counts.reduce((sum, count) => sum + count, 0) };
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { look, useLook } from './api.js';
 import { ActionButton } from './controls.js';
+import { useKept } from './history-steps.js';
 import type { Json } from './json.js';
 import { Shown } from './parts.js';
 import { text } from './texts/text.js';
@@ -27,7 +27,7 @@ export function Pages<Answer, Row>({
 }): JSX.Element {
   const t = text();
   const latest = useLook<Answer>(pathOf());
-  const [loaded, setLoaded] = useState<readonly Page<Row>[]>([]);
+  const [loaded, setLoaded] = useKept<readonly Page<Row>[]>(`pages of ${pathOf()}`, []);
   return (
     <Shown look={latest}>
       {(answer) => {

@@ -1,6 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { ApiError, type Look } from './api.js';
-import { compact, dateTime, relative } from './format.js';
+import type { Look } from './api.js';
+import { ApiError, SESSION_OVER } from './asked.js';
+import { ageOf, compact, dateTime, duration, relative, withLocalTimes } from './format.js';
+import { goBackTo } from './history-steps.js';
+import { visible } from './names.js';
 import { isOfRedisAway } from './redis-away.js';
 import { text } from './texts/text.js';
 
@@ -50,9 +53,12 @@ export function Figure({
   );
 }
 
-/** What was looked at, or why it cannot be shown. */
+/** From this age on what is shown says how old it is, in milliseconds. Most is never as old, but what costs much is looked at rarely. */
+const OLD = 15_000;
+
+/** What was looked at, with its age if that is worth a word, or why it cannot be shown. */
 export function Shown<T>({
-  look: { data, error },
+  look: { data, at, error },
   children,
 }: {
   look: Look<T>;
@@ -61,7 +67,8 @@ export function Shown<T>({
   const t = text();
   return (
     <>
-      {error && !isOfRedisAway(error) && <Failure error={error} />}
+      {error && !isOfRedisAway(error) && error.code !== SESSION_OVER && <Failure error={error} />}
+      {data && at !== undefined && ageOf(at) >= OLD && <p class="age">{t.state.age(duration(ageOf(at), 1))}</p>}
       {data
         ? children(data)
         : !error && (
@@ -84,7 +91,8 @@ export function Failure({ error }: { error: unknown }): JSX.Element {
 export function messageOf(error: unknown): string {
   const t = text();
   if (error instanceof ApiError && error.code === 'UNREACHABLE') return t.state.unreachable;
-  return error instanceof Error && error.message !== '' ? error.message : t.state.failed;
+  if (error instanceof ApiError && error.code === SESSION_OVER) return t.state.sessionOver;
+  return error instanceof Error && error.message !== '' ? withLocalTimes(error.message) : t.state.failed;
 }
 
 export function Empty({ children }: { children: ComponentChildren }): JSX.Element {
@@ -106,17 +114,29 @@ export function Count({ of: value }: { of: number }): JSX.Element {
   return <span class={value === 0 ? 'zero' : ''}>{compact(value)}</span>;
 }
 
-/** The way to a page from the ones above it. */
+/** The way to a page from the ones above it. Whoever has come from one of them goes back to it, and finds it as it was. */
 export function Crumbs({ of: steps }: { of: readonly (readonly [name: string, href: string])[] }): JSX.Element {
   return (
     <nav class="crumbs" aria-label={text().actions.back}>
       {steps.map(([name, href]) => (
-        <a key={href} href={href}>
+        <a
+          key={href}
+          href={href}
+          onClick={(event) => {
+            const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+            if (isPlain && goBackTo(href)) event.preventDefault();
+          }}
+        >
           {name}
         </a>
       ))}
     </nav>
   );
+}
+
+/** A name that somebody has chosen, such as an id: it stays in its place however long it is, and whatever is in it. */
+export function Name({ of: name }: { of: string }): JSX.Element {
+  return <bdi class="name">{visible(name)}</bdi>;
 }
 
 /** Something as JSON. It is shown as text, whatever is in it. */

@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals';
+import { noteStep } from './history-steps.js';
 
 /** What the fragment of the address names: `#/topics/orders?tab=dead`. */
 export interface Place {
@@ -8,6 +9,7 @@ export interface Place {
 
 const fragment = signal(location.hash);
 window.addEventListener('hashchange', () => {
+  noteStep(fragment.value);
   fragment.value = location.hash;
 });
 

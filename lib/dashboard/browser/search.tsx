@@ -1,11 +1,13 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ShownMessage } from '../redaction.js';
 import { changesSeen, look, pathOf } from './api.js';
 import { Field } from './controls.js';
+import { scrolledBefore, useKept } from './history-steps.js';
 import type { Json } from './json.js';
 import { Failure } from './parts.js';
 import { go } from './router.js';
+import { showInCard } from './scroll.js';
 import { seesPayloads } from './session.js';
 import { text } from './texts/text.js';
 import { type SearchFilter, WaitingActions } from './waiting-actions.js';
@@ -79,9 +81,11 @@ interface Found {
   readonly cursor: string | undefined;
   readonly isRunning: boolean;
   readonly error?: unknown;
+  /** How much had been changed here before it was begun; `undefined` if it was not. */
+  readonly changes: number | undefined;
 }
 
-const NOTHING: Found = { messages: [], read: 0, cursor: undefined, isRunning: true };
+const NOTHING: Found = { messages: [], read: 0, cursor: undefined, isRunning: true, changes: undefined };
 
 /** So many are found before the reader is asked whether to go on. */
 const WANTED = 50;
@@ -102,9 +106,13 @@ export function SearchResults({
   const { found, stop, goOn } = useSearch({ topic, state, ...sought });
   const { messages, read, cursor, isRunning, error } = found;
   const isOver = !isRunning && cursor === undefined;
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (place.current && scrolledBefore() === undefined) showInCard(place.current);
+  }, []);
   return (
     <>
-      <div class="search-state">
+      <div class="search-state" ref={place}>
         <span role="status" class="muted">
           {t.search.progress(read, messages.length)} {isOver && error === undefined && t.search.over}
         </span>
@@ -132,18 +140,18 @@ function filterOf({ field, value, ...rest }: Sought): SearchFilter {
   return { ...rest, ...(field !== undefined && { field: { path: field, value: value ?? '' } }) };
 }
 
-/** Begins when it is shown, and anew once something was changed here. */
+/** Begins when it is shown, and anew once something was changed here. Whoever comes back to it finds what it has found. */
 function useSearch(query: Readonly<Record<string, string | undefined>>): {
   found: Found;
   stop: () => void;
   goOn: () => void;
 } {
-  const [found, setFound] = useState(NOTHING);
+  const [found, setFound] = useKept(`search ${JSON.stringify(query)}`, NOTHING);
   const [under, setUnder] = useState<AbortController>();
-  const run = async (before: Found, ended: AbortController): Promise<void> => {
+  const changes = changesSeen();
+  const run = async (before: Found, ended: AbortController, wanted: number): Promise<void> => {
     setUnder(ended);
-    let sofar: Found = { ...before, isRunning: true, error: undefined };
-    const wanted = before.messages.length + WANTED;
+    let sofar: Found = { ...before, isRunning: true, error: undefined, changes };
     const isWanted = (): boolean => !ended.signal.aborted && sofar.messages.length < wanted;
     try {
       do {
@@ -160,18 +168,19 @@ function useSearch(query: Readonly<Record<string, string | undefined>>): {
       if (!ended.signal.aborted) setFound({ ...sofar, isRunning: false, error });
     }
   };
-  const changes = changesSeen();
   useEffect(() => {
     const ended = new AbortController();
-    void run(NOTHING, ended);
+    const wanted = Math.max(WANTED, found.messages.length);
+    if (found.changes !== changes) void run(NOTHING, ended, wanted);
+    else if (found.isRunning) void run(found, ended, wanted);
     return () => ended.abort();
-  }, [JSON.stringify(query), changes]);
+  }, [changes]);
   return {
     found,
     stop: () => {
       under?.abort();
-      setFound((sofar) => ({ ...sofar, isRunning: false }));
+      setFound({ ...found, isRunning: false });
     },
-    goOn: () => void run(found, new AbortController()),
+    goOn: () => void run(found, new AbortController(), found.messages.length + WANTED),
   };
 }

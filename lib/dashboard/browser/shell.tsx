@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { shortDateTime } from './format.js';
+import { isSessionOver } from './asked.js';
+import { shortDateTime, withLocalTimes } from './format.js';
 import icon from './icon.svg';
 import { RunningOperations } from './operations.js';
 import { AuditPage } from './pages/audit.js';
@@ -12,10 +13,13 @@ import { MessagePage } from './pages/message.js';
 import { OverviewPage } from './pages/overview.js';
 import { SchedulePage, SchedulesPage } from './pages/schedules.js';
 import { TopicPage } from './pages/topic.js';
+import { currentStep, scrolledBefore } from './history-steps.js';
+import { visible } from './names.js';
 import { Badge, Card, Code, Empty, Failure } from './parts.js';
 import { redisAway } from './redis-away.js';
 import { type Place, href, place } from './router.js';
 import { tryUntilDone } from './retrying.js';
+import { scrollOnceThere } from './scroll.js';
 import { onlyLooks, openSession, seesAllTopics, session, setClock } from './session.js';
 import { LANGUAGES, type Language, language } from './texts/language.js';
 import { text } from './texts/text.js';
@@ -48,15 +52,29 @@ export function Shell(): JSX.Element {
       </a>
       <Header />
       <div class="body">
-        {!isConnected.value && (
+        {isSessionOver.value && <SessionOver />}
+        {!isConnected.value && !isSessionOver.value && (
           <div class="notice notice-warning" role="status">
             {t.state.disconnected}
           </div>
         )}
-        {error !== undefined && <Failure error={error} />}
+        {error !== undefined && !isSessionOver.value && <Failure error={error} />}
         {session.value && <Content />}
       </div>
     </>
+  );
+}
+
+/** Says why nothing is answered any more: whoever loads the page again is asked who they are. */
+function SessionOver(): JSX.Element {
+  const t = text();
+  return (
+    <div class="notice notice-bad" role="alert">
+      {t.state.sessionOver}{' '}
+      <button type="button" class="button button-plain" onClick={() => location.reload()}>
+        {t.actions.reload}
+      </button>
+    </div>
   );
 }
 
@@ -64,7 +82,7 @@ export function Shell(): JSX.Element {
 function titleOf({ parts: [area = 'overview', name, kind, id] }: Place): string {
   const t = text();
   if (area === 'topics' && name !== undefined) {
-    if (kind === 'messages' && id !== undefined) return t.message.title(id);
+    if (kind === 'messages' && id !== undefined) return t.message.title(visible(id));
     return kind === 'dead' ? `${t.dead.title} · ${name}` : name;
   }
   const page = NAVIGATION.find((one) => one === area);
@@ -148,8 +166,12 @@ function Content(): JSX.Element {
     // Whoever uses a screen reader hears that the page has changed, as soon as it has.
     if (!first.current) main.current?.focus({ preventScroll: true });
     first.current = false;
-    window.scrollTo(0, 0);
+    if (scrolledBefore() === undefined) window.scrollTo(0, 0);
   }, [address]);
+  useLayoutEffect(() => {
+    const before = scrolledBefore();
+    return before === undefined || !main.current ? undefined : scrollOnceThere(main.current, before);
+  }, [currentStep()]);
   return (
     <main id="content" tabIndex={-1} ref={main}>
       <RunningOperations />
@@ -169,7 +191,7 @@ function RedisAway(): JSX.Element | null {
       <div class="away" role="alert">
         <h2>{t.redisAway.title}</h2>
         <p>{t.redisAway.what}</p>
-        <Code value={away.message} />
+        <Code value={withLocalTimes(away.message)} />
         <p class="muted">
           {t.redisAway.since(shortDateTime(away.since))}{' '}
           {seesAllTopics() && <a href={href(['doctor'])}>{t.problems.todo.redis}</a>}

@@ -1,25 +1,37 @@
 import { signal } from '@preact/signals';
 import type { Told } from '../watched-look.js';
+import { ApiError, ask, isSessionOver } from './asked.js';
 import { waitAfter } from './retrying.js';
+import { type GiveBack, takePlace } from './stream-places.js';
 
 /** A look that is to be told of again and again. */
 interface Watched {
   /** With its parameters. */
   readonly path: string;
-  readonly told: (answer: unknown) => void;
-  readonly failed?: (error: NonNullable<Told['error']>) => void;
+  /** @param at when it was looked at, in epoch milliseconds by the clock of this browser */
+  readonly told: (answer: unknown, at: number) => void;
+  readonly failed?: (error: ApiError) => void;
+  /** Whether it is one of events as they happen, which nobody can ask for afterwards. */
+  readonly isLive?: boolean;
 }
 
 /** For so long nobody hears that the stream is away, in milliseconds: the server ends each after some minutes, and it comes again. */
 const GRACE = 5000;
 
+/** How often a window without a stream asks, in milliseconds. */
+const ASKED_EVERY = 2000;
+
 /** Whether news of what is shown comes. */
 export const isConnected = signal(true);
 
-/** What the page shows. It has one stream for all of it, since a browser has six connections to a server. */
+/** Whether other windows have all the streams, so that this one hears of no events. */
+export const isWithoutStream = signal(false);
+
+/** What the page shows. It has one stream for all of it, or asks if other windows of its browser have as many as may be. */
 const watched = new Set<Watched>();
 
-let source: EventSource | undefined;
+let place: Promise<GiveBack | undefined> | undefined;
+let end = (): void => {};
 let failures = 0;
 let reopening: ReturnType<typeof setTimeout> | undefined;
 let grace: ReturnType<typeof setTimeout> | undefined;
@@ -42,32 +54,86 @@ document.addEventListener('visibilitychange', () => {
 /** What is watched changes several times while a page is drawn, and once after that is enough. */
 function reopenIn(milliseconds: number): void {
   clearTimeout(reopening);
-  reopening = setTimeout(reopen, milliseconds);
+  reopening = setTimeout(() => void reopen(), milliseconds);
 }
 
-function reopen(): void {
-  source?.close();
-  source = undefined;
+async function reopen(): Promise<void> {
+  end();
   const looks = [...watched];
-  if (looks.length === 0 || document.visibilityState === 'hidden') return found();
+  if (looks.length === 0 || document.visibilityState === 'hidden') {
+    void place?.then((giveBack) => giveBack?.());
+    place = undefined;
+    return found();
+  }
+  let isWanted = true;
+  end = () => {
+    isWanted = false;
+  };
+  const taking = (place ??= takePlace());
+  const isTaken = (await taking) !== undefined;
+  // It may be free the next time.
+  if (!isTaken && place === taking) place = undefined;
+  if (!isWanted) return;
+  // Where no places can be told, streams are for what comes by nothing else.
+  const streams = isTaken || (!('locks' in navigator) && looks.some(({ isLive }) => isLive));
+  isWithoutStream.value = !streams;
+  end = streams ? follow(looks) : askAgainAndAgain(looks);
+}
+
+/** Opens a stream; answers what ends it. */
+function follow(looks: readonly Watched[]): () => void {
   const asked = new URLSearchParams(looks.map(({ path }) => ['look', path]));
   const opened = new EventSource(`api/watch?${asked.toString()}`);
-  source = opened;
+  const answers: unknown[] = [];
   missed();
   opened.addEventListener('open', () => {
     failures = 0;
+    isSessionOver.value = false;
     found();
   });
   opened.addEventListener('error', () => {
     missed();
     // The browser connects again by itself only if the connection has ended, not if the answer was an error.
-    if (opened.readyState === EventSource.CLOSED) reopenIn(waitAfter(++failures));
+    if (opened.readyState !== EventSource.CLOSED) return;
+    reopenIn(waitAfter(++failures));
+    // It does not tell which, such as that the session is over, which the next answer tells.
+    ask('api/session').catch(() => {});
   });
   opened.addEventListener('message', ({ data }: MessageEvent<string>) => {
-    const { look, answer, error } = JSON.parse(data) as Told;
-    if (error) looks[look]?.failed?.(error);
-    else looks[look]?.told(answer);
+    const { look, age = 0, error, ...said } = JSON.parse(data) as Told;
+    if (error) return looks[look]?.failed?.(new ApiError(error.code, error.message));
+    if ('answer' in said) answers[look] = said.answer;
+    looks[look]?.told(answers[look], Date.now() - age);
   });
+  return () => opened.close();
+}
+
+/** Asks for each look again and again; answers what ends that. */
+function askAgainAndAgain(looks: readonly Watched[]): () => void {
+  const ended = new AbortController();
+  const askFor = async ({ path, told, failed }: Watched): Promise<void> => {
+    try {
+      const { answer, at } = await ask(path, { signal: ended.signal });
+      if (ended.signal.aborted) return;
+      found();
+      told(answer, at);
+    } catch (error) {
+      if (ended.signal.aborted || !(error instanceof ApiError)) return;
+      if (error.code === 'UNREACHABLE') missed();
+      else found();
+      failed?.(error);
+    }
+  };
+  const askForAll = async (): Promise<void> => {
+    await Promise.all(looks.filter(({ isLive }) => !isLive).map(askFor));
+    if (!ended.signal.aborted) timer = setTimeout(() => void askForAll(), ASKED_EVERY);
+  };
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  void askForAll();
+  return () => {
+    ended.abort();
+    clearTimeout(timer);
+  };
 }
 
 function found(): void {

@@ -77,6 +77,7 @@ function Charts({
         <Chart
           label={t.work.lateness}
           times={times}
+          areTimes
           lines={[
             { name: 'p50', colour: 'good', values: said.map(({ lateness }) => lateness?.p50 ?? null) },
             { name: 'p99', colour: 'warning', values: said.map(({ lateness }) => lateness?.p99 ?? null) },

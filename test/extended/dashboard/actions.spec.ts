@@ -95,6 +95,7 @@ describe('somebody who operates the queues', () => {
     await operation.getByText('running').waitFor();
     await operation.getByRole('button', { name: 'Stop' }).click();
     await operation.getByText('stopped').waitFor();
+    await operation.getByText(/^\d of 12 so far$/).waitFor();
     await operation.getByRole('button', { name: 'Hide' }).click();
 
     await group.getByRole('button', { name: 'Requeue all' }).click();

@@ -43,7 +43,7 @@ afterAll(async () => {
 
 /** As a static host does: below a path, and without headers of its own. */
 async function serveDemo(): Promise<string> {
-  const files = readAssets('dist-demo');
+  const files = readAssets(['dist-demo']);
   server = createServer(({ url = '' }, response) => {
     const file = files.get(url === '/demo/' ? 'index.html' : url.replace('/demo/', ''));
     response.writeHead(file ? 200 : 404, { 'content-type': file?.type ?? 'text/plain' }).end(file?.content);

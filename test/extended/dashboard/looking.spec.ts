@@ -1,8 +1,15 @@
+import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { act, button, useShop } from './open-shop.js';
 import { HOSTILE } from './shop-messages.js';
 
 const shop = useShop();
+
+const isInView = async (found: Locator) =>
+  found.evaluate((element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    return top > 0 && bottom < innerHeight;
+  });
 
 describe('somebody who looks', () => {
   it('finds what is wrong, and goes where it is mended', async () => {
@@ -48,6 +55,29 @@ describe('somebody who looks', () => {
     await button(page, 'Go on').click();
     await expect.poll(() => rows.count()).toBe(101);
     expect(new URL(page.url()).hash).toBe('#/topics/order.timeout?state=scheduled&tag=us');
+  });
+
+  it('has what is found in view, and comes back to the list and its place in it', async () => {
+    const page = await shop.page('#/topics/order.timeout');
+    await page.getByLabel('Search by').selectOption('tag');
+    await page.getByRole('searchbox', { name: 'Tag' }).fill('us');
+    await button(page, 'Search').click();
+    await expect.poll(() => isInView(page.getByText(/^Read .* found/))).toBe(true);
+    const rows = page.getByRole('region', { name: 'Scheduled' }).getByRole('row');
+    await expect.poll(() => rows.count()).toBe(51);
+    await button(page, 'Go on').click();
+    await expect.poll(() => rows.count()).toBe(101);
+    const message = rows.nth(80).getByRole('link').first();
+    for (const goBack of [
+      async () => page.goBack(),
+      async () => page.getByRole('navigation', { name: 'Back' }).getByRole('link', { name: 'order.timeout' }).click(),
+    ]) {
+      await message.click();
+      await page.getByRole('heading', { name: 'Why it is where it is' }).waitFor();
+      await goBack();
+      await expect.poll(() => rows.count()).toBe(101);
+      await expect.poll(() => isInView(message)).toBe(true);
+    }
   });
 
   it('finds messages by a key', async () => {

@@ -2,6 +2,7 @@ import { Test } from '@nestjs/testing';
 import { DelayQueueModule, DelayQueueProducer } from 'nestjs-delay-queue';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import type { Told } from '../../../lib/dashboard/watched-look.js';
 import { startRedis } from '../../support/servers/redis-server.js';
 import { Shop, act, button, dialog, useShop } from './open-shop.js';
 
@@ -83,6 +84,45 @@ describe('news of what is shown', () => {
     await expect.poll(() => streams.size).toBe(1);
     expect(most).toBe(1);
   });
+});
+
+it('what is shown says how old it is if that is long', async () => {
+  const page = await shop.page('#/');
+  const told = { look: 0, age: 40_000, answer: { findings: [] } } satisfies Told;
+  const body = `retry: 100000\n\ndata: ${JSON.stringify(told)}\n\n`;
+  await page.route(STREAMS, async (route) => route.fulfill({ contentType: 'text/event-stream', body }));
+  await page.getByRole('link', { name: 'Doctor', exact: true }).click();
+  await page.getByText(/^As of 4\ds ago\.$/).waitFor();
+});
+
+it('a login page in the place of an answer says that the session is over, of what is shown and of what is done', async () => {
+  const page = await shop.page('#/topics/order.timeout');
+  await page.route('**/api/**', (route) => route.fulfill({ contentType: 'text/html', body: '<h1>Log in</h1>' }));
+  await button(page, 'Pause').click();
+  await dialog(page).getByRole('button', { name: 'Pause' }).click();
+  await dialog(page).getByText('Your session is over').waitFor();
+  await button(page, 'Close').click();
+  await page.getByRole('link', { name: 'Fleet' }).click();
+  await page.getByRole('alert').getByText('Your session is over').waitFor();
+  await button(page, 'Load the page again').waitFor();
+  // Somebody has signed in, in another window.
+  await page.unroute('**/api/**');
+  await page.getByRole('region', { name: 'Fleet' }).waitFor();
+  await expect.poll(() => page.getByRole('alert').count()).toBe(0);
+  shop.takeOffences();
+});
+
+it('seven windows of a browser show their pages, though it opens six connections', async () => {
+  const page = await shop.page('#/');
+  const others = await Promise.all(Array.from({ length: 6 }, () => page.context().newPage()));
+  try {
+    for (const other of others) {
+      await other.goto(page.url());
+      await other.getByRole('region', { name: 'Topics' }).waitFor();
+    }
+  } finally {
+    await Promise.all(others.map((other) => other.close()));
+  }
 });
 
 describe('pages of rows', () => {

@@ -2,14 +2,20 @@ import { expect, it } from 'vitest';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { READING_ROUTES } from '../../../lib/dashboard/reading.routes.js';
 import { Given, type RouteContext } from '../../../lib/dashboard/route.js';
-import { SharedLooks } from '../../../lib/dashboard/shared-looks.js';
+import { type Looks, SharedLooks } from '../../../lib/dashboard/shared-looks.js';
 import { viewerOf } from '../../../lib/dashboard/viewer.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 
 /** A context in which somebody looks who may see everything. */
 function contextOf(admin: object, clock = new ManualClock()): RouteContext {
   const viewer = viewerOf('read');
-  return { queues: { admin }, looks: new SharedLooks(clock), clock, viewer } as unknown as RouteContext;
+  return { queues: { admin }, looks: looksOf(clock), clock, viewer } as unknown as RouteContext;
+}
+
+/** Of which no age is asked. */
+function looksOf(clock: ManualClock): Looks {
+  const shared = new SharedLooks(clock);
+  return { take: async (...asked) => (await shared.take(...asked)).answer };
 }
 
 it('a list of messages that took a second is two seconds old at most', async () => {
@@ -73,7 +79,7 @@ it('the list of schedules asks what became of those that it shows, and names the
     },
   };
   const viewer = viewerOf({ right: 'read', topics: ['jobs'] });
-  const context = { queues: { schedules }, looks: new SharedLooks(clock), viewer } as unknown as RouteContext;
+  const context = { queues: { schedules }, looks: looksOf(clock), viewer } as unknown as RouteContext;
   const look = async (count: string) => READING_ROUTES['api/schedules']?.(context, new Given({ count }));
   expect(await look('2')).toMatchObject({
     schedules: ['a', 'b'].map((id) => ({ id, lastRun: { id } })),

@@ -7,15 +7,12 @@ function looksThatTake(duration: number) {
   const clock = new ManualClock();
   const looks = new SharedLooks(clock);
   let taken = 0;
+  const look = async () => {
+    await clock.advance(duration);
+    return ++taken;
+  };
   const take = async (name = 'overview', mostOf?: (answer: number) => number) =>
-    looks.take(
-      name,
-      async () => {
-        await clock.advance(duration);
-        return ++taken;
-      },
-      mostOf,
-    );
+    (await looks.take(name, look, mostOf)).answer;
   return { clock, looks, take };
 }
 
@@ -77,4 +74,19 @@ it('are taken anew after something was changed, and after one that failed', asyn
   const failing = async () => looks.take('failing', async () => Promise.reject(new Error('Redis is away')));
   await expect(failing()).rejects.toThrow('Redis is away');
   expect(await take('failing')).toBe(3);
+});
+
+it('an answer is as old as the oldest of the looks that it is made of, also of those that these are made of', async () => {
+  const { clock, looks } = looksThatTake(0);
+  const begun = clock.now();
+  await looks.take('doctor', async () => clock.advance(300));
+  clock.moveTo(begun + 2000);
+  const overview = async () => looks.take('overview', async (inner) => inner.take('doctor', async () => {}));
+  await overview();
+  for (const [name, takenAt] of [
+    ['overview', begun],
+    ['nothing', clock.now()],
+  ] as const) {
+    expect(await looks.answer(async (inner) => inner.take(name, async () => {}))).toMatchObject({ takenAt });
+  }
 });

@@ -18,6 +18,8 @@ const PATIENCE = 15_000;
 const OVERDUE: PartitionStats = {
   scheduled: 1,
   blocked: 0,
+  blockedDue: 0,
+  oldestBlockedDueAt: undefined,
   due: 1,
   inFlight: 0,
   dead: 0,

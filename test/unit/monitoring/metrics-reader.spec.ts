@@ -21,6 +21,8 @@ const MINUTE = 60_000;
 const EMPTY: PartitionStats = {
   scheduled: 0,
   blocked: 0,
+  blockedDue: 0,
+  oldestBlockedDueAt: undefined,
   due: 0,
   inFlight: 0,
   dead: 0,

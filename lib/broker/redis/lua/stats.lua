@@ -3,7 +3,8 @@
 -- KEYS  scheduled ZSET, inflight ZSET, dead ZSET, owner STRING, meta HASH, blocked ZSET, finished ZSET, errors HASH, ... (the same
 --       of further partitions, which the same node holds)
 -- Reply {now_us, then for each partition {scheduled, due, in flight, dead, next due ms or -1, owner or '', blocked, finished,
---       retrying, held until ms or -1, then the fields of meta and their values}}
+--       retrying, held until ms or -1, how many of the blocked ones are due, the earliest due ms of those or -1, then the fields of
+--       meta and their values}}
 -- Cost  O(log size) for each partition
 
 -- @use now (now_us, now)
@@ -13,6 +14,8 @@ local function count(scheduled, inflight, dead, owner, meta, blocked, finished, 
   -- They wait too, but not to be claimed.
   local blocked_count = redis.call('ZCARD', blocked)
   local next_due = tonumber(redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2])
+  local blocked_due = blocked_count > 0 and tonumber(redis.call('ZRANGE', blocked, 0, 0, 'WITHSCORES')[2])
+  local is_blocked_late = blocked_due and blocked_due <= now
   local fields = redis.call('HGETALL', meta)
   local held_until
   for i = 1, #fields, 2 do
@@ -31,6 +34,8 @@ local function count(scheduled, inflight, dead, owner, meta, blocked, finished, 
     -- Each dead letter has a failure, and so has what is tried again.
     math.max(0, redis.call('HLEN', errors) - dead_count),
     held_until and held_until > now and held_until <= now + LONGEST and to_time(held_until) or -1,
+    is_blocked_late and redis.call('ZCOUNT', blocked, '-inf', now) or 0,
+    is_blocked_late and to_time(blocked_due) or -1,
   }
   for i = 1, #fields do counts[#counts + 1] = fields[i] end
   return counts

@@ -41,19 +41,21 @@ export class PartitionCounts {
 }
 
 function partitionStats(reply: Reply): PartitionStats {
-  const [scheduled, due, inFlight, dead, nextDueAt, owner, blocked, finishedCount, retrying, heldUntil, ...meta] =
-    reply;
+  const [scheduled, due, inFlight, dead, nextDueAt, owner, blocked, finishedCount, retrying, ...times] = reply;
+  const [heldUntil, blockedDue, oldestBlockedDueAt, ...meta] = times;
   const fields = new Map<string, string>();
   for (let i = 0; i < meta.length; i += 2) fields.set(meta[i] as string, meta[i + 1] as string);
   return {
     scheduled: scheduled as number,
     due: due as number,
     blocked: blocked as number,
+    blockedDue: blockedDue as number,
     inFlight: inFlight as number,
     dead: dead as number,
     finished: finishedCount as number,
     retrying: retrying as number,
     nextDueAt: timeOrNone(nextDueAt),
+    oldestBlockedDueAt: timeOrNone(oldestBlockedDueAt),
     owner: sessionOfOwner(owner as string),
     paused: fields.has('paused'),
     heldUntil: timeOrNone(heldUntil),

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import type { AuditEntries } from '../../../events/audit-log.js';
 import { pathOf } from '../api.js';
-import { shortDateTime } from '../format.js';
+import { shortDateTime, withLocalTimes } from '../format.js';
 import type { Json } from '../json.js';
+import { visible } from '../names.js';
 import { Pages } from '../pages.js';
 import { Badge, Card, Empty } from '../parts.js';
 import { Table } from '../tables.js';
@@ -50,7 +51,9 @@ export function AuditPage(): JSX.Element {
                   {
                     name: t.audit.result,
                     isSecondary: true,
-                    cell: ({ result, error }) => <span class="mono clip">{error ?? inWords(result)}</span>,
+                    cell: ({ result, error }) => (
+                      <span class="mono clip">{error === undefined ? inWords(result) : withLocalTimes(error)}</span>
+                    ),
                   },
                 ]}
               />
@@ -66,7 +69,9 @@ export function AuditPage(): JSX.Element {
 function inWords(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'object') return JSON.stringify(value);
-  return Object.entries(value)
-    .map(([name, one]) => `${name}: ${typeof one === 'string' ? one : JSON.stringify(one)}`)
-    .join(', ');
+  const words = Object.entries(value).map(([name, one]) => {
+    if (name === 'deliverAt' && typeof one === 'number') return `${name}: ${shortDateTime(one)}`;
+    return `${name}: ${typeof one === 'string' ? one : JSON.stringify(one)}`;
+  });
+  return withLocalTimes(visible(words.join(', ')));
 }

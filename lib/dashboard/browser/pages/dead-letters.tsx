@@ -6,7 +6,8 @@ import { BulkDialog } from '../bulk-dialog.js';
 import { ActionButton, Field } from '../controls.js';
 import { compact } from '../format.js';
 import type { Json } from '../json.js';
-import { Badge, Card, Crumbs, Empty, Shown, Time } from '../parts.js';
+import { visible } from '../names.js';
+import { Badge, Card, Crumbs, Empty, Name, Shown, Time } from '../parts.js';
 import { href, messageHref } from '../router.js';
 import { may } from '../session.js';
 import { text } from '../texts/text.js';
@@ -116,7 +117,7 @@ function GroupCard({ topic, group }: { topic: string; group: Group }): JSX.Eleme
           <dt>{t.dead.example}</dt>
           <dd>
             <a class="mono" href={messageHref(topic, example)}>
-              {example.id}
+              <Name of={example.id} />
             </a>
           </dd>
         </div>
@@ -144,7 +145,7 @@ function GroupActions({ topic, filter, example }: GroupActionsProps): JSX.Elemen
           kind="primary"
           run={async () => {
             await act('api/requeue', { topic, ...example });
-            setTried(t.dead.tried(example.id));
+            setTried(t.dead.tried(visible(example.id)));
           }}
         >
           {t.actions.tryOne}

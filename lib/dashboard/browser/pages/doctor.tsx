@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import type { DoctorReport } from '../../../admin/doctor.js';
 import { useLook } from '../api.js';
+import { withLocalTimes } from '../format.js';
 import { Badge, Card, Shown } from '../parts.js';
 import { text } from '../texts/text.js';
 
@@ -25,8 +26,8 @@ export function DoctorPage(): JSX.Element {
                     <Badge tone={TONES[level]}>{t.doctor.levels[level]}</Badge>
                     <span class="mono">{check}</span>
                     <div>
-                      <p class={level === 'ok' ? 'muted' : 'strong'}>{message}</p>
-                      {advice && <p>{advice}</p>}
+                      <p class={level === 'ok' ? 'muted' : 'strong'}>{withLocalTimes(message)}</p>
+                      {advice && <p>{withLocalTimes(advice)}</p>}
                     </div>
                   </li>
                 ))}

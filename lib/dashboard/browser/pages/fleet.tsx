@@ -12,6 +12,9 @@ import { text } from '../texts/text.js';
 /** From this part of its places on a process is as good as full. */
 const SATURATED = 0.8;
 
+/** So many topics of a process are shown at once. */
+const MOST_TOPICS = 6;
+
 /** By how much a clock may be wrong before it is worth a word, in milliseconds. */
 const CLOCK_TOLERANCE = 1000;
 
@@ -122,10 +125,30 @@ function Load({ process: { busy, concurrency, waiting } }: Process): JSX.Element
   );
 }
 
+/** Those of which it owns most, and the others once they are asked for. */
 function Owned({ process: { topics } }: Process): JSX.Element {
   const t = text();
+  const sorted = topics.toSorted((a, b) => b.partitions.length - a.partitions.length || a.topic.localeCompare(b.topic));
+  const [first, others] = [sorted.slice(0, MOST_TOPICS), sorted.slice(MOST_TOPICS)];
   return (
-    <span class="owned">
+    <div class="owned">
+      <OwnedTopics topics={first} />
+      {others.length > 0 && (
+        <details>
+          <summary>{t.fleet.more(others.length)}</summary>
+          <div class="owned">
+            <OwnedTopics topics={others} />
+          </div>
+        </details>
+      )}
+    </div>
+  );
+}
+
+function OwnedTopics({ topics }: Pick<Json<FleetProcess>, 'topics'>): JSX.Element {
+  const t = text();
+  return (
+    <>
       {topics.map(({ topic, partitions }) => (
         <a key={topic} href={href(['topics', topic])}>
           <Badge tone={partitions.length > 0 ? 'accent' : 'neutral'}>
@@ -133,7 +156,7 @@ function Owned({ process: { topics } }: Process): JSX.Element {
           </Badge>
         </a>
       ))}
-    </span>
+    </>
   );
 }
 

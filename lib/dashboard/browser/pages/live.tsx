@@ -6,11 +6,11 @@ import { pathOf, useLook } from '../api.js';
 import { Field } from '../controls.js';
 import { exactTime, processName } from '../format.js';
 import type { Json } from '../json.js';
-import { Badge, Card, Empty } from '../parts.js';
+import { Badge, Card, Empty, Name } from '../parts.js';
 import { href, messageHref, replaceQuery } from '../router.js';
 import { Table } from '../tables.js';
 import { text } from '../texts/text.js';
-import { watch } from '../watch.js';
+import { isWithoutStream, watch } from '../watch.js';
 
 /** So many of the latest are shown. */
 const KEPT = 200;
@@ -86,7 +86,7 @@ export function LivePage({ query }: { query: URLSearchParams }): JSX.Element {
         }
       >
         {events.length === 0 ? (
-          <Empty>{t.live.waiting}</Empty>
+          <Empty>{isWithoutStream.value ? t.live.noStream : t.live.waiting}</Empty>
         ) : (
           <Table
             label={t.nav.live}
@@ -127,6 +127,7 @@ function useEvents(topic: string, kind: string, isHeld: boolean): readonly Heard
     setShown([]);
     return watch({
       path: pathOf('api/live', { topic: topic || undefined, kind: kind || undefined }),
+      isLive: true,
       told: (event) => {
         heard.current = [{ number: ++number, event: event as Json<FleetEvent> }, ...heard.current].slice(0, KEPT);
       },
@@ -152,7 +153,7 @@ function What({ event }: { event: Json<FleetEvent> }): JSX.Element {
       {topic !== undefined && <a href={href(['topics', topic])}>{topic}</a>}{' '}
       {topic !== undefined && id !== undefined && (
         <a class="mono" href={messageHref(topic, { id, key: key ?? id })}>
-          {id}
+          <Name of={id} />
         </a>
       )}{' '}
       {error && <span class="bad">{`${error.name}: ${error.message}`}</span>}

@@ -2,11 +2,12 @@ import type { JSX } from 'preact';
 import type { Explanation } from '../../../admin/explain.js';
 import type { ShownMessage } from '../../redaction.js';
 import { pathOf, useLook } from '../api.js';
-import { duration, now, shortDateTime } from '../format.js';
+import { duration, now, shortDateTime, withLocalTimes } from '../format.js';
 import type { Json } from '../json.js';
 import { MessageActions } from '../message-actions.js';
 import { Story } from '../message-story.js';
-import { Badge, Card, Code, Crumbs, Figure, Shown } from '../parts.js';
+import { Badge, Card, Code, Crumbs, Figure, Name, Shown } from '../parts.js';
+import { visible } from '../names.js';
 import { href, messageHref } from '../router.js';
 import { seesPayloads, session } from '../session.js';
 import { text } from '../texts/text.js';
@@ -15,9 +16,6 @@ interface MessageLook {
   readonly message?: ShownMessage | undefined;
   readonly explanation: Explanation;
 }
-
-/** As the server writes them, which does not know where its reader is. */
-const TIMES = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 
 const STATE_TONES = { scheduled: 'accent', 'in-flight': 'warning', dead: 'bad', finished: 'good' } as const;
 
@@ -38,7 +36,7 @@ export function MessagePage(props: { topic: string; id: string; messageKey: stri
           <>
             <div class="page-head">
               <h1 class="wrap">
-                {t.message.title(id)}{' '}
+                {t.message.title(visible(id))}{' '}
                 {message && <Badge tone={STATE_TONES[message.state]}>{t.states[message.state]}</Badge>}
               </h1>
               {message && <MessageActions message={message} />}
@@ -81,7 +79,9 @@ function Facts({ message }: { message: Json<ShownMessage> }): JSX.Element {
       )}
       {key !== id && (
         <Figure name={t.message.key}>
-          <span class="small-figure mono wrap">{key}</span>
+          <span class="small-figure mono">
+            <Name of={key} />
+          </span>
         </Figure>
       )}
       <Figure name={t.message.partition}>{partition}</Figure>
@@ -91,7 +91,9 @@ function Facts({ message }: { message: Json<ShownMessage> }): JSX.Element {
         <Figure name={t.message.tags}>
           {tags.map((tag) => (
             <a key={tag} href={href(['topics', message.topic], { tag })}>
-              <Badge>{tag}</Badge>
+              <Badge>
+                <Name of={tag} />
+              </Badge>
             </a>
           ))}
         </Figure>
@@ -103,18 +105,27 @@ function Facts({ message }: { message: Json<ShownMessage> }): JSX.Element {
 /** What `explain` answers, in words. */
 function Why({ explanation: { cause, also, facts, advice } }: { explanation: Json<Explanation> }): JSX.Element {
   const t = text();
+  const own = t.advice[cause];
+  const { expiresAt } = facts;
+  const isExpired = expiresAt !== undefined && Date.parse(expiresAt) <= now();
   return (
     <Card title={t.message.why}>
       <p class="cause">
         <strong>{t.causes[cause]}</strong> <code>{cause}</code>
       </p>
-      <p>{t.advice[cause] ?? advice.replaceAll(TIMES, (at) => shortDateTime(at))}</p>
+      <p>{own ?? withLocalTimes(advice)}</p>
+      {/* What the server advises says it, too. */}
+      {own !== undefined && expiresAt !== undefined && (
+        <p class={isExpired ? 'bad' : 'muted'}>
+          {t.message[isExpired ? 'expired' : 'expires'](shortDateTime(expiresAt))}
+        </p>
+      )}
       {facts.before !== undefined && facts.before > 0 && <p class="muted">{t.message.before(facts.before)}</p>}
       {facts.blockedBy !== undefined && (
         <p>
           {t.message.blockedBy}{' '}
           <a class="mono" href={messageHref(facts.topic, { id: facts.blockedBy, key: facts.key ?? facts.blockedBy })}>
-            {facts.blockedBy}
+            <Name of={facts.blockedBy} />
           </a>
         </p>
       )}

@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import type { Overview, TopicLine } from '../../overview.js';
 import { Agenda } from '../agenda.js';
 import { useLook } from '../api.js';
 import { Sparkbars, Sparkline } from '../charts.js';
 import { Field } from '../controls.js';
-import { compact, duration, lateness, now, number, shortDateTime } from '../format.js';
+import { compact, duration, lateness, now, number, shortDateTime, withLocalTimes } from '../format.js';
+import { useKept } from '../history-steps.js';
 import type { Json } from '../json.js';
 import { Badge, Card, Count, Empty, Figure, Shown } from '../parts.js';
 import { href, replaceQuery } from '../router.js';
@@ -42,11 +42,10 @@ function Totals({ topics, processes }: { topics: readonly Line[]; processes: num
   const t = text();
   const sum = (value: (line: Line) => number): number => topics.reduce((total, line) => total + value(line), 0);
   const dead = sum((line) => line.dead);
-  const due = sum((line) => line.due);
   return (
     <dl class="figures">
       <Figure name={t.overview.scheduled}>{compact(sum((line) => line.scheduled))}</Figure>
-      <Figure name={t.overview.due}>{compact(due)}</Figure>
+      <Figure name={t.overview.overdue}>{compact(sum((line) => line.overdue))}</Figure>
       <Figure name={t.overview.inFlight}>{compact(sum((line) => line.inFlight))}</Figure>
       <Figure name={t.overview.retrying}>{compact(sum((line) => line.retrying))}</Figure>
       <Figure name={t.overview.dead} {...(dead > 0 && { tone: 'bad' as const })}>
@@ -60,6 +59,7 @@ function Totals({ topics, processes }: { topics: readonly Line[]; processes: num
 
 function Problems({ problems, topics }: { problems: readonly Problem[]; topics: readonly Line[] }): JSX.Element {
   const t = text();
+  const [isWhole, setWhole] = useKept('all problems', false);
   const unhandled = topics.filter(({ handlers, receivers }) => handlers + receivers === 0).length;
   if (problems.length === 0) {
     return <div class="notice notice-good">{unhandled > 0 ? t.problems.idle(unhandled) : t.problems.fine}</div>;
@@ -68,7 +68,7 @@ function Problems({ problems, topics }: { problems: readonly Problem[]; topics: 
   return (
     <Card title={t.problems.title}>
       <ul class="problems">
-        {sorted.slice(0, MAX_PROBLEMS).map((problem) => (
+        {(isWhole ? sorted : sorted.slice(0, MAX_PROBLEMS)).map((problem) => (
           <li key={JSON.stringify(problem)}>
             <span class={`dot dot-${problem.kind === 'dead' ? 'warning' : 'bad'}`} />
             <span>{wordsOf(problem)}</span>
@@ -76,7 +76,13 @@ function Problems({ problems, topics }: { problems: readonly Problem[]; topics: 
           </li>
         ))}
       </ul>
-      {problems.length > MAX_PROBLEMS && <p class="muted">{t.problems.more(problems.length - MAX_PROBLEMS)}</p>}
+      {problems.length > MAX_PROBLEMS && !isWhole && (
+        <footer class="card-foot">
+          <button type="button" class="button button-plain" onClick={() => setWhole(true)}>
+            {t.problems.more(problems.length - MAX_PROBLEMS)}
+          </button>
+        </footer>
+      )}
     </Card>
   );
 }
@@ -92,10 +98,10 @@ function countOf(problem: Problem): number {
 }
 
 function wordsOf(problem: Problem): string {
-  const { redis, noProcess, unreachable, paused, held, noHandler, noOwner, late, dead } = text().problems;
-  if (problem.kind === 'redis') return redis(problem.check, problem.message);
+  const { redis, noProcess, unreachable, paused, held, noHandler, noOwner, late, blocked, dead } = text().problems;
+  if (problem.kind === 'redis') return redis(problem.check, withLocalTimes(problem.message));
   if (problem.kind === 'no-process') return noProcess(problem.count);
-  const words = { unreachable, paused, held, 'no-handler': noHandler, 'no-owner': noOwner, late, dead };
+  const words = { unreachable, paused, held, 'no-handler': noHandler, 'no-owner': noOwner, late, blocked, dead };
   return words[problem.kind](
     problem.topic,
     problem.count,
@@ -121,7 +127,7 @@ function Topics({
   wanted: string;
 }): JSX.Element {
   const t = text();
-  const [shown, setShown] = useState(PAGE);
+  const [shown, setShown] = useKept('topics', PAGE);
   const troubled = new Set(problems.flatMap((problem) => ('topic' in problem ? [problem.topic] : [])));
   const fitting = topics
     .filter(({ topic }) => topic.toLowerCase().includes(wanted.trim().toLowerCase()))
@@ -167,7 +173,7 @@ function columns(): Column<Line>[] {
   return [
     {
       name: t.overview.topic,
-      cell: ({ topic, paused, heldUntil, retrying, due, oldestDueAt }) => (
+      cell: ({ topic, paused, heldUntil, retrying, overdue, oldestOverdueAt }) => (
         <>
           <a class="strong" href={href(['topics', topic])}>
             {topic}
@@ -175,18 +181,20 @@ function columns(): Column<Line>[] {
           {paused && <Badge tone="warning">{t.topic.paused}</Badge>}
           {heldUntil !== undefined && Date.parse(heldUntil) > now() && <Badge tone="warning">{t.topic.held}</Badge>}
           {retrying > 0 && <Badge tone="warning">{t.overview.retried(retrying)}</Badge>}
-          {due > 0 && <span class="narrow muted">{t.overview.dueSince(due, overdueFor(oldestDueAt))}</span>}
+          {overdue > 0 && (
+            <span class="narrow muted">{t.overview.overdueSince(overdue, overdueFor(oldestOverdueAt))}</span>
+          )}
         </>
       ),
     },
     { name: t.overview.scheduled, isNumber: true, cell: ({ scheduled }) => <Count of={scheduled} /> },
-    { name: t.overview.due, isNumber: true, isSecondary: true, cell: ({ due }) => <Count of={due} /> },
+    { name: t.overview.overdue, isNumber: true, isSecondary: true, cell: ({ overdue }) => <Count of={overdue} /> },
     {
       name: t.overview.oldest,
       isNumber: true,
       isSecondary: true,
-      cell: ({ oldestDueAt }) =>
-        oldestDueAt === undefined ? <span class="zero">{t.state.none}</span> : overdueFor(oldestDueAt),
+      cell: ({ oldestOverdueAt }) =>
+        oldestOverdueAt === undefined ? <span class="zero">{t.state.none}</span> : overdueFor(oldestOverdueAt),
     },
     { name: t.overview.inFlight, isNumber: true, isSecondary: true, cell: ({ inFlight }) => <Count of={inFlight} /> },
     {
@@ -233,9 +241,9 @@ function columns(): Column<Line>[] {
   ];
 }
 
-/** For how long the first message that is due has waited since. */
-function overdueFor(oldestDueAt: string | undefined): string {
-  return oldestDueAt === undefined ? '' : duration(Math.max(0, now() - Date.parse(oldestDueAt)));
+/** For how long the first message that is overdue has waited since. */
+function overdueFor(oldestOverdueAt: string | undefined): string {
+  return oldestOverdueAt === undefined ? '' : duration(Math.max(0, now() - Date.parse(oldestOverdueAt)));
 }
 
 /** Deliveries a second of the last minutes; the one under way says little in its first seconds. */

@@ -8,7 +8,8 @@ import { ActionButton, Dialog } from '../controls.js';
 import { wordsOfCron } from '../cron-words.js';
 import { compact, dateTime, duration, now } from '../format.js';
 import type { Json } from '../json.js';
-import { Badge, Card, Code, Count, Crumbs, Empty, Figure, Shown, Time } from '../parts.js';
+import { Badge, Card, Code, Count, Crumbs, Empty, Figure, Name, Shown, Time } from '../parts.js';
+import { useKept } from '../history-steps.js';
 import { go, href, messageHref } from '../router.js';
 import { may, seesPayloads } from '../session.js';
 import { type Column, Table } from '../tables.js';
@@ -21,7 +22,7 @@ const PAGE = 50;
 
 export function SchedulesPage(): JSX.Element {
   const t = text();
-  const [count, setCount] = useState(PAGE);
+  const [count, setCount] = useKept('schedules', PAGE);
   const look = useLook<ScheduleList>(pathOf('api/schedules', { count }));
   return (
     <>
@@ -66,7 +67,7 @@ function columns(): Column<Json<ScheduleLine>>[] {
       cell: (schedule) => (
         <>
           <a class="strong" href={href(['schedules', schedule.id])}>
-            {schedule.id}
+            <Name of={schedule.id} />
           </a>{' '}
           <State schedule={schedule} />
         </>
@@ -133,7 +134,7 @@ export function SchedulePage({ id }: { id: string }): JSX.Element {
             <div class="page-head">
               <div>
                 <h1 class="wrap">
-                  {schedule.id} <State schedule={schedule} />
+                  <Name of={schedule.id} /> <State schedule={schedule} />
                 </h1>
                 <p>
                   <Rule schedule={schedule} /> · <a href={href(['topics', schedule.topic])}>{schedule.topic}</a>

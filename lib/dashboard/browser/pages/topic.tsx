@@ -12,6 +12,7 @@ import type { Json } from '../json.js';
 import { MessageList } from '../message-list.js';
 import { Badge, Card, Count, Crumbs, Figure, Shown, Time } from '../parts.js';
 import { href } from '../router.js';
+import { soughtIn } from '../search.js';
 import { may } from '../session.js';
 import { Table } from '../tables.js';
 import { text } from '../texts/text.js';
@@ -22,6 +23,7 @@ type TopicLook = TopicStats & { readonly handlers: readonly string[]; readonly m
 export function TopicPage({ topic, query }: { topic: string; query: URLSearchParams }): JSX.Element {
   const t = text();
   const look = useLook<TopicLook>(`api/topic?${new URLSearchParams({ topic }).toString()}`);
+  const isSearch = soughtIn(query) !== undefined;
   return (
     <>
       <Crumbs of={[[t.nav.topics, href([])]]} />
@@ -29,9 +31,11 @@ export function TopicPage({ topic, query }: { topic: string; query: URLSearchPar
         {(stats) => (
           <>
             <Head stats={stats} />
+            {/* Whoever looks for something has not come for the charts. */}
+            {isSearch && <MessageList topic={topic} query={query} stats={stats} />}
             <Agenda topic={topic} query={query} />
             <Work topic={topic} query={query} minutes={stats.minutes} />
-            <MessageList topic={topic} query={query} stats={stats} />
+            {!isSearch && <MessageList topic={topic} query={query} stats={stats} />}
             <Partitions partitions={stats.partitions} />
           </>
         )}
@@ -42,7 +46,9 @@ export function TopicPage({ topic, query }: { topic: string; query: URLSearchPar
 
 function Head({ stats }: { stats: Json<TopicLook> }): JSX.Element {
   const t = text();
-  const { topic, handlers, oldestDueAt } = stats;
+  const { topic, handlers, oldestDueAt, oldestBlockedDueAt } = stats;
+  // As ISO 8601 has them, the earlier of two times is the first one as a text too.
+  const [oldest] = [oldestDueAt, oldestBlockedDueAt].filter((at) => at !== undefined).toSorted();
   const isUnhandled = handlers.length === 0;
   return (
     <>
@@ -60,10 +66,13 @@ function Head({ stats }: { stats: Json<TopicLook> }): JSX.Element {
         <Figure name={t.overview.scheduled}>{compact(stats.scheduled)}</Figure>
         <Figure name={t.overview.due}>{compact(stats.due)}</Figure>
         <Figure name={t.overview.oldest}>
-          {oldestDueAt === undefined ? t.state.none : duration(Math.max(0, now() - Date.parse(oldestDueAt)))}
+          {oldest === undefined ? t.state.none : duration(Math.max(0, now() - Date.parse(oldest)))}
         </Figure>
         <Figure name={t.overview.inFlight}>{compact(stats.inFlight)}</Figure>
-        <Figure name={t.topic.blocked}>{compact(stats.blocked)}</Figure>
+        <Figure name={t.topic.blocked}>
+          {compact(stats.blocked)}{' '}
+          {stats.blockedDue > 0 && <span class="figure-note">{t.topic.overdue(stats.blockedDue)}</span>}
+        </Figure>
         <Figure name={t.overview.dead} {...(stats.dead > 0 && { tone: 'bad' as const })}>
           <a href={href(['topics', topic, 'dead'])}>{compact(stats.dead)}</a>
         </Figure>

@@ -50,6 +50,8 @@ export const english = {
     failed: 'This could not be loaded',
     disconnected: 'The connection to the server is lost. What you see may be old.',
     unreachable: 'The server does not answer.',
+    sessionOver: 'Your session is over, or you may not see this any more. Load the page again to sign in.',
+    age: (length: string) => `As of ${length} ago.`,
     notFound: 'There is no such page',
     nothing: 'Nothing here',
     nothingYet: 'Nothing was found so far.',
@@ -75,6 +77,7 @@ export const english = {
     save: 'Save',
     tryOne: 'Try one',
     search: 'Search',
+    reload: 'Load the page again',
   },
   states: { scheduled: 'Scheduled', due: 'Due', 'in-flight': 'In flight', dead: 'Dead', finished: 'Finished' },
   problems: {
@@ -84,9 +87,9 @@ export const english = {
       count > 0
         ? `${counted(count, 'partition')} of ${topic} ${count === 1 ? 'does' : 'do'} not answer: what ${count === 1 ? 'it holds' : 'they hold'} is in no figure.`
         : `${topic} cannot be looked at: what Redis has of it cannot be reached, or is damaged.`,
-    fine: 'Nothing is wrong: all topics are handled, and nothing is late.',
+    fine: 'Nothing is wrong: all topics are handled, and no message is late.',
     idle: (count: number) =>
-      `Nothing is wrong, and nothing is late. ${counted(count, 'topic')} ${count === 1 ? 'is' : 'are'} handled by no process; nothing waits there.`,
+      `Nothing is wrong, and no message is late. ${counted(count, 'topic')} ${count === 1 ? 'is' : 'are'} handled by no process; nothing waits there.`,
     noProcess: (count: number) => `No process handles any of ${counted(count, 'topic')}, and nobody receives.`,
     paused: (topic: string, count: number) =>
       count > 0 ? `${topic} is paused, and ${counted(count, 'message')} should have run.` : `${topic} is paused.`,
@@ -98,6 +101,8 @@ export const english = {
       `${counted(count, 'partition')} of ${topic} ${count === 1 ? 'has' : 'have'} no owner.`,
     late: (topic: string, count: number) =>
       `${topic} is late: ${counted(count, 'message')} ${count === 1 ? 'is' : 'are'} overdue.`,
+    blocked: (topic: string, count: number) =>
+      `${counted(count, 'message')} of ${topic} ${count === 1 ? 'is' : 'are'} overdue behind others of ${count === 1 ? 'its key' : 'their keys'}, or for a limit of a key.`,
     dead: (topic: string, count: number) => `${topic} has ${counted(count, 'dead letter')}.`,
     more: (count: number) => `and ${compact(count)} more`,
     todo: {
@@ -109,6 +114,7 @@ export const english = {
       'no-process': 'See the fleet',
       'no-owner': 'See the fleet',
       late: 'See its partitions',
+      blocked: 'See what comes first',
       dead: 'Look at them',
     },
   },
@@ -116,8 +122,9 @@ export const english = {
     topic: 'Topic',
     scheduled: 'Scheduled',
     due: 'Due',
+    overdue: 'Overdue',
     oldest: 'Oldest overdue',
-    dueSince: (count: number, length: string) => `${compact(count)} due, oldest ${length}`,
+    overdueSince: (count: number, length: string) => `${compact(count)} overdue, oldest ${length}`,
     inFlight: 'In flight',
     retrying: 'Retrying',
     retried: (count: number) => `${compact(count)} retried`,
@@ -138,7 +145,7 @@ export const english = {
     none: "No history is kept of this topic. The module's option history keeps it, in all processes that handle messages.",
     throughput: 'Messages a second',
     counts: 'Messages',
-    lateness: 'Lateness in ms',
+    lateness: 'Lateness',
     delivered: 'delivered',
     failed: 'failed',
   },
@@ -200,6 +207,8 @@ export const english = {
     redacted: 'Parts of it are hidden.',
     hidden: 'You may not see what is in messages.',
     blockedBy: 'First comes',
+    expires: (when: string) => `It expires at ${when}, unless a process takes it before.`,
+    expired: (when: string) => `It has expired at ${when}, and becomes a dead letter once a process takes it.`,
     trace: 'Open its trace',
     storyPublished: 'Published',
     storyAttempt: (attempt: number) => `Attempt ${attempt} failed`,
@@ -368,6 +377,7 @@ export const english = {
     partitionsOf: (topic: string, count: number) => `${topic}: ${count}`,
     none: 'No process handles messages.',
     last10: 'Last 10 minutes',
+    more: (count: number) => `and ${counted(count, 'more topic')}`,
     receivers: 'Who receives',
     receiver: 'Receiver',
     receivedTopic: 'Topic',
@@ -385,6 +395,8 @@ export const english = {
     pause: 'Hold',
     go: 'Go on',
     waiting: 'Waiting for events …',
+    noStream:
+      'Other windows of this browser have all the streams that it may open. Close one of them to see events here.',
     silent: (names: string) =>
       `These processes tell nothing, since they do not have the option fleetEvents: ${names}. Their figures are on the other pages all the same.`,
     missed: (count: number) => `${counted(count, 'event')} missed`,
@@ -409,7 +421,25 @@ export const english = {
   },
   causes: CAUSES as Readonly<Record<string, string>>,
   /** What the advice of the server is replaced by; without one it is shown as it is. */
-  advice: {} as Readonly<Record<string, string>>,
+  advice: {
+    'unknown-id':
+      'It was handled, cancelled or removed, or was never published. See whether topic, id and key are right.',
+    finished: 'There is nothing to do: what became of it is kept here.',
+    dead: 'Mend what it failed with, then requeue it.',
+    running: 'A process is at it. If that takes too long, see the log of that process.',
+    retrying: 'Its last attempt has failed, and the next one comes after a pause. “Run now” makes it due at once.',
+    'not-due': 'It waits for its time. “Run now” makes it due at once, “Reschedule” moves it.',
+    paused: 'Nothing of its topic is handed out until the topic is resumed.',
+    'no-consumer': 'Start a process that handles this topic, on the same Redis with the same prefix.',
+    'no-owner': 'One of the processes that handle the topic takes it within seconds. If none does, see their logs.',
+    'owner-silent':
+      'The process that owns its partition sends no heartbeats. Another one takes over within some 15 s. If none does, see the logs.',
+    'blocked-by-key': 'Its topic is ordered: see what the message before it waits for.',
+    'rate-limited': 'It goes on by itself once the hold is over or the rate allows it. Resuming the topic ends a hold.',
+    'max-in-flight': 'It goes on by itself once one of those in flight is done. If none ends, see which handlers run.',
+    starved:
+      'Its process is too busy, or Redis answers it late. Look for code that computes without a pause, and at the network; more processes share the load.',
+  } as Readonly<Record<string, string>>,
 };
 
 export type Texts = typeof english;

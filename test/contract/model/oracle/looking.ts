@@ -77,10 +77,13 @@ function peekTagged(
 
 export function stats(partition: ModelPartition): PartitionStats {
   const { scheduled, inflight, dead, finished, errors, lines, owner, paused, heldUntil, counters } = partition;
+  const blockedDue = lines.blocked.upTo(partition.now);
   return {
     scheduled: scheduled.size + lines.blocked.size,
     due: scheduled.upTo(partition.now).length,
     blocked: lines.blocked.size,
+    blockedDue: blockedDue.length,
+    oldestBlockedDueAt: blockedDue[0]?.score,
     inFlight: inflight.size,
     dead: dead.size,
     finished: finished.set.size,
