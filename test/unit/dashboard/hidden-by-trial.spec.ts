@@ -12,12 +12,14 @@ const SECRETS = ['4711081', 'x'.repeat(300_000)];
 /** Ends of words that somebody would try, some of which are in the one secret or the other. */
 const GUESSES = ['4', '47', '4711', 'x', 'xx', 'card', '"card":"4', 'note', 'm1', '***', 'undefined'];
 
+/** The card is what nobody may see. */
+const redact = (payload: unknown): object => ({ ...(payload as object), card: '***' });
+
 /** What a viewer gets to see who may see payloads, and of these all but the card. */
 async function contextOf(bed: AdminBed, secret: string): Promise<RouteContext> {
   for (let i = 0; i < 30; i++) await bed.publish(`m${i}`, { due: i, payload: { card: `${secret}${i}`, note: i } });
   // The serializer of these is elsewhere.
   for (let i = 0; i < 3; i++) await bed.publish(`s${i}`, { envelope: JSON.stringify([1, { card: secret }, { s: 1 }]) });
-  const redact = (payload: unknown) => ({ ...(payload as object), card: '***' });
   const looks = new SharedLooks(bed.clock);
   return { queues: { admin: bed.admin }, looks, clock: bed.clock, viewer: viewerOf('read'), redact } as never;
 }

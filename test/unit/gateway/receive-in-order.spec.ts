@@ -28,6 +28,10 @@ async function untilEnded({ signal }: ReceiveOptions): Promise<never> {
   });
 }
 
+/** As many as there is room for. */
+const twoOfEach: Answers = async (topic, { wait, [ROOM]: room }) =>
+  wait === 0 ? [] : [message(topic), message(topic)].slice(0, room?.take(2));
+
 async function broken(): Promise<never> {
   throw new Error('handled here');
 }
@@ -60,9 +64,7 @@ describe('receiveInOrder()', () => {
   });
 
   it('has all topics share the room that there is, since several may have something at the same moment', async () => {
-    const answers: Answers = async (topic, { wait, [ROOM]: room }) =>
-      wait === 0 ? [] : [message(topic), message(topic)].slice(0, room?.take(2));
-    expect(await receive(answers, { topics: ['a', 'b', 'c'], max: 3 })).toEqual(['a', 'a', 'b']);
+    expect(await receive(twoOfEach, { topics: ['a', 'b', 'c'], max: 3 })).toEqual(['a', 'a', 'b']);
   });
 
   it('gives what one has although another cannot be received from, and fails if none has anything', async () => {
