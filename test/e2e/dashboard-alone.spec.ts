@@ -55,7 +55,7 @@ describe('serveDashboard()', () => {
     const queues = { admin, schedules: admin.schedules, events: admin.events };
     const served = await serveDashboard({ queues, port: 0, operate: false, log });
     const get = async (path: string): Promise<Response> => fetch(`${served.url}${path}`);
-    const stream = new WatchedLooks(await get('api/watch?look=api/topic%3Ftopic%3Dwatched'));
+    const stream = new WatchedLooks(await get('api/watch?look=api/fleet'));
     try {
       await stream.until(({ answer }) => answer !== undefined);
       await redis.kill();

@@ -180,8 +180,8 @@ describe.each(GATEWAY_KINDS)('the gateway (%s)', (kind) => {
       paused: false,
     });
     expect(await gateway.ok(at)).toEqual(stored);
-    expect(await gateway.ok('/v1/schedules?topic=jobs')).toEqual({ schedules: [stored] });
-    expect(await gateway.ok('/v1/schedules?topic=mail')).toEqual({ schedules: [] });
+    expect(await gateway.ok('/v1/schedules?topic=jobs')).toEqual({ schedules: [stored], failed: [] });
+    expect(await gateway.ok('/v1/schedules?topic=mail')).toEqual({ schedules: [], failed: [] });
     expect(await gateway.ok(`${at}/pause`, { method: 'POST' })).toMatchObject({ paused: true });
     expect(await gateway.ok(`${at}/resume`, { method: 'POST' })).toMatchObject({ paused: false });
     expect(await gateway.ok(`${at}/run`, { method: 'POST' })).toMatchObject({ topic: 'jobs', duplicate: false });

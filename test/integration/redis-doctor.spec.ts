@@ -154,7 +154,7 @@ describe('the doctor', () => {
 
       const unknown = findings.filter(({ message }) => message.includes('unknown'));
       expect(unknown.map(({ check, level }) => [check, level])).toEqual(
-        ['persistence', 'replicas', 'wait', 'slow-scripts', 'set-aside'].map((check) => [check, 'warning']),
+        ['persistence', 'replicas', 'wait', 'slow-scripts', 'set-aside', 'prefix'].map((check) => [check, 'warning']),
       );
       for (const { message } of unknown) expect(message).toMatch(/NOPERM/);
       expect(JSON.stringify(findings)).not.toContain('secret');

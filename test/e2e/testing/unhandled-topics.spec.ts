@@ -33,7 +33,8 @@ describe('a topic that is published to and that nobody handles', () => {
     expect(logs.warnings).toEqual([
       "No process handles topic 'job', to which this process publishes: its messages wait until one does. Did you mean " +
         "'jobs'? If not, see that a method has @DelayedHandler('job'), that its class is a provider or controller of a " +
-        'module that is imported, and that its process runs, on the same Redis with the same prefix, and has not stopped its intake.',
+        "module that is imported, or that the topic is received, or named by an option 'push' or 'forward'; and that its process " +
+        'runs, on the same Redis with the same prefix, and has not stopped its intake.',
     ]);
     expect(errors).toEqual([{ source: 'unhandled', topic: 'job', error: expect.any(UnhandledTopicError) as unknown }]);
     expect(errors[0]?.error).toMatchObject({ code: 'UNHANDLED_TOPIC', topic: 'job', suggestion: 'jobs' });

@@ -108,7 +108,7 @@ describe('restore', () => {
     await registry.restore('jobs');
 
     expect(me.calls.map(({ operation, args }) => [operation, ...args])).toEqual([
-      ['configure', 'jobs', 3, undefined, undefined],
+      ['configure', 'jobs', 3, undefined, { limits: undefined, handling: undefined }],
     ]);
     expect(changes).toEqual([]);
     expect(await bed.broker.configOf('jobs')).toMatchObject({ partitions: 3 });

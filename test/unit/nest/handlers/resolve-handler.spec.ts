@@ -10,6 +10,9 @@ import { NO_COUNTS, NO_DURATIONS, deepFreeze, failureOf } from '../../../support
 
 const DEFAULT_BACKOFF = { delay: 1000, factor: 2, maxDelay: 300_000, jitter: 0.2 };
 
+/** What the topic is told, beside what is the default. */
+const SAID = new Set(['partitions', 'attempts', 'timeout', 'expireAfter', 'deadLetter']);
+
 const backoff = (): string => '1s';
 
 describe('resolveHandler', () => {
@@ -45,6 +48,7 @@ describe('resolveHandler', () => {
             lease: 30_000,
             expireAfter: 3_600_000,
             deadLetter: { maxAge: undefined, maxCount: 5 },
+            said: SAID,
           },
         },
       ],
@@ -64,6 +68,7 @@ describe('resolveHandler', () => {
       lease: 2000,
       expireAfter: 3_600_000,
       deadLetter: { maxAge: undefined, maxCount: 5 },
+      said: SAID,
     });
     expect(settings({ backoff: { type: 'fixed', delay: 5 } })?.backoff).toMatchObject({ delay: 5, factor: 1 });
     expect(settings({ backoff: { type: 'steps', delays: ['1s', '1m'] } })?.backoff).toEqual({
