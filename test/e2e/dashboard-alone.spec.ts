@@ -52,10 +52,12 @@ describe('serveDashboard()', () => {
     // As long as no test waits.
     const options = { prefix: bed.prefix, timeout: 60_000, log };
     const admin = await createDelayQueueAdmin({ redis: `redis://ann:hunter2@127.0.0.1:${redis.port}`, ...options });
+    // Makes the topic; all that is asked below is of another one.
+    await admin.schedules.upsert({ id: 'watched', topic: 'watched', payload: 1, every: '1h' });
     const queues = { admin, schedules: admin.schedules, events: admin.events };
     const served = await serveDashboard({ queues, port: 0, operate: false, log });
     const get = async (path: string): Promise<Response> => fetch(`${served.url}${path}`);
-    const stream = new WatchedLooks(await get('api/watch?look=api/fleet'));
+    const stream = new WatchedLooks(await get('api/watch?look=api/topic%3Ftopic%3Dwatched'));
     try {
       await stream.until(({ answer }) => answer !== undefined);
       await redis.kill();

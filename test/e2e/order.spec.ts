@@ -105,7 +105,9 @@ describe('an ordered topic', () => {
       await eventually(() => expect(app.get(Steps).done.get('k')).toEqual([1, 2, 3]));
 
       expect(await own.redis.hget(`{${own.prefix}:${TOPIC}}:config`, 'order')).toBe('continue');
-      expect(await own.redis.hget(`{${own.prefix}:fleet}:topics`, TOPIC)).toMatch(new RegExp(`^${PARTITIONS} 2 continue - `));
+      expect(await own.redis.hget(`{${own.prefix}:fleet}:topics`, TOPIC)).toMatch(
+        new RegExp(`^${PARTITIONS} 2 continue - `),
+      );
     });
   });
 });

@@ -116,8 +116,12 @@ async function stateOf(broker: Compared, now: number): Promise<unknown> {
     }
   }
   const stats = await broker.stats(PARTITION);
-  const { nextDueAt, heldUntil } = stats;
-  const times = { nextDueAt: inHours(nextDueAt), heldUntil: inHours(heldUntil) };
+  const { nextDueAt, oldestBlockedDueAt, heldUntil } = stats;
+  const times = {
+    nextDueAt: inHours(nextDueAt),
+    oldestBlockedDueAt: inHours(oldestBlockedDueAt),
+    heldUntil: inHours(heldUntil),
+  };
   return { messages, finished, tagged, stats: { ...stats, ...times } };
 }
 
