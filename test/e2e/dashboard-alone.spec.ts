@@ -52,8 +52,8 @@ describe('serveDashboard()', () => {
     // As long as no test waits.
     const options = { prefix: bed.prefix, timeout: 60_000, log };
     const admin = await createDelayQueueAdmin({ redis: `redis://ann:hunter2@127.0.0.1:${redis.port}`, ...options });
-    // Makes the topic; all that is asked below is of another one.
-    await admin.schedules.upsert({ id: 'watched', topic: 'watched', payload: 1, every: '1h' });
+    const makeTopic = async () => admin.schedules.upsert({ id: 'watched', topic: 'watched', payload: 1, every: '1h' });
+    await makeTopic();
     const queues = { admin, schedules: admin.schedules, events: admin.events };
     const served = await serveDashboard({ queues, port: 0, operate: false, log });
     const get = async (path: string): Promise<Response> => fetch(`${served.url}${path}`);
@@ -84,6 +84,8 @@ describe('serveDashboard()', () => {
       expect(JSON.stringify([answers, stream.text])).not.toContain('hunter2');
       stream.text = '';
       await redis.start();
+      // It has kept nothing.
+      await makeTopic();
       await stream.until(({ answer }) => answer !== undefined);
     } finally {
       await stream.close();
