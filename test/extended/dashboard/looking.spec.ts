@@ -14,7 +14,7 @@ const isInView = async (found: Locator) =>
 describe('somebody who looks', () => {
   it('finds what is wrong, and goes where it is mended', async () => {
     const page = await shop.page('#/');
-    await page.getByText('No process handles newsletter.send, and 5 messages wait.').waitFor();
+    await page.getByText('No process handles newsletter.send, nobody receives it, and 5 messages wait.').waitFor();
     await page.getByRole('link', { name: 'Look at them' }).click();
     await page.getByRole('heading', { name: 'Dead letters' }).waitFor();
     expect(new URL(page.url()).hash).toBe('#/topics/payment.charge/dead');

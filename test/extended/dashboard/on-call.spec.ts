@@ -67,7 +67,9 @@ describe('with the dashboard alone', { timeout: 90_000 }, () => {
 
   it('DelayQueuePartitionUnowned: nobody handles the topic', async () => {
     page = await shop.page('#/');
-    await problem('No process handles newsletter.send, and 5 messages wait.').getByRole('link').click();
+    await problem('No process handles newsletter.send, nobody receives it, and 5 messages wait.')
+      .getByRole('link')
+      .click();
     await page.getByRole('heading', { name: 'Fleet' }).waitFor();
     expect(await page.getByText(/^newsletter.send/).count()).toBe(0);
     await shop.start('newsletters', { NEWSLETTER: 'true' });

@@ -90,7 +90,9 @@ it('what is shown says how old it is if that is long', async () => {
   const page = await shop.page('#/');
   const told = { look: 0, age: 40_000, answer: { findings: [] } } satisfies Told;
   const body = `retry: 100000\n\ndata: ${JSON.stringify(told)}\n\n`;
-  await page.route(STREAMS, async (route) => route.fulfill({ contentType: 'text/event-stream', body }));
+  // The page that is left may open one more stream.
+  const doctor = '**/api/watch?look=api%2Fdoctor';
+  await page.route(doctor, async (route) => route.fulfill({ contentType: 'text/event-stream', body }));
   await page.getByRole('link', { name: 'Doctor', exact: true }).click();
   await page.getByText(/^As of 4\ds ago\.$/).waitFor();
 });
