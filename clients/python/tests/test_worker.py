@@ -117,7 +117,7 @@ class Workers(unittest.TestCase):
             worker = work(gateway.client(), handler).start()
             eventually(lambda: len(topic.settled) == 5, "all are settled")
             self.assertTrue(worker.stop())
-        told = {id: {**one, "receipt": ""} for id, one in topic.settled.items()}
+        told: Dict[str, Dict[str, Any]] = {id: {**one, "receipt": ""} for id, one in topic.settled.items()}
         self.assertEqual(told["done"], {"receipt": "", "outcome": "ack"})
         self.assertEqual((told["failed"]["outcome"], told["failed"]["error"]["name"]), ("retry", "ValueError"))
         self.assertEqual(told["failed"]["error"]["message"], "no such order")
@@ -425,7 +425,7 @@ class Workers(unittest.TestCase):
                     worker.run(handle_signals=False)
                 else:
                     worker.start()
-                eventually(lambda: topic.settled["a"]["outcome"] == "ack" if topic.settled else False, "it is settled")
+                eventually(lambda: [one["outcome"] for one in topic.settled.values()] == ["ack"], "it is settled")
             self.assertEqual(told, [False])
 
     def test_run_ends_at_a_guard_and_goes_on_at_a_proxy(self) -> None:

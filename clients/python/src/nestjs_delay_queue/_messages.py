@@ -234,8 +234,11 @@ class Settlement:
     reason: Optional[Reason] = None
 
     def to_json(self) -> Dict[str, Any]:
-        why = {"error": error_to_json(self.reason)} if isinstance(self.reason, BaseException) else {"reason": self.reason}
-        options = {"delay": optional_duration("delay", self.delay), **why}
+        options: Dict[str, Any] = {"delay": optional_duration("delay", self.delay)}
+        if isinstance(self.reason, BaseException):
+            options["error"] = error_to_json(self.reason)
+        else:
+            options["reason"] = self.reason
         return {"receipt": self.receipt, "outcome": self.outcome, **without_none(options)}
 
 

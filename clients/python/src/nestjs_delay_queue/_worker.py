@@ -10,7 +10,7 @@ import threading
 import time
 from concurrent.futures import Future
 from types import FrameType
-from typing import Any, Callable, Optional, Sequence, Union
+from typing import Any, Callable, Optional, Sequence, Tuple, Union
 
 from ._client import DelayQueue
 from ._connections import Interruption
@@ -312,7 +312,11 @@ class Worker:
 
 def _runs_later(handler: Handler) -> bool:
     """Its calls would return at once, and nothing would be done."""
-    kinds = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+    kinds: Tuple[Callable[[Any], bool], ...] = (
+        inspect.iscoroutinefunction,
+        inspect.isgeneratorfunction,
+        inspect.isasyncgenfunction,
+    )
     return any(is_it(one) for is_it in kinds for one in (handler, type(handler).__call__))
 
 
