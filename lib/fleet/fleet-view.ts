@@ -69,12 +69,15 @@ export class FleetView {
    */
   observe(records: readonly SessionRecord[], sentAt: number): void {
     // What kept the answers from this process may have kept the others from renewing their sessions.
-    const unwatched = Math.max(0, sentAt - this.#answeredAt - this.#watched);
-    this.#answeredAt = sentAt;
+    const silence = sentAt - this.#answeredAt;
+    const unwatched = Math.max(0, silence - this.#watched);
     for (const sighting of this.#sightings.values()) {
       sighting.isStored = false;
-      sighting.since += unwatched;
+      // After a silence of a whole session nothing counts that was seen before: the others have yet to send a heartbeat, too.
+      const isForgiven = silence >= this.#own.length && !this.#isOver(sighting);
+      sighting.since = isForgiven ? sentAt - this.#watched : sighting.since + unwatched;
     }
+    this.#answeredAt = sentAt;
     for (const record of records) {
       if (record.session === this.#own.id) continue;
       this.#sightings.set(record.session, sightingOf(record, this.#sightings.get(record.session), sentAt));

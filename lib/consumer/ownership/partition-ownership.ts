@@ -109,10 +109,8 @@ export class PartitionOwnership implements PartitionOwner {
   }
 
   lost(owner: Owner | undefined): void {
-    this.#stored = owner;
-    const { topics, handled, session, onDataLost } = this.#handling;
-    const holder = sessionOfOwner(owner);
-    if (holder !== undefined) session.hasTaken(holder);
+    this.#meet(owner);
+    const { topics, handled, onDataLost } = this.#handling;
     // Nobody removes an owner: Redis has lost it, and perhaps more of the topic.
     if (owner === undefined) {
       void topics.restore(handled.topic).catch((error: unknown) => this.#tellError(error));
@@ -161,10 +159,19 @@ export class PartitionOwnership implements PartitionOwner {
       const replaces = this.#livingHolderOf(this.#stored) === undefined ? this.#stored : undefined;
       const result = await context.broker.acquire(this.run.partition, this.#next, replaces);
       if (result.acquired) return this.#own(this.#next);
-      this.#stored = result.owner;
+      this.#meet(result.owner);
       const holder = this.#livingHolderOf(result.owner);
       if (holder !== undefined) return this.#askFor(result.owner as Owner, holder);
     }
+  }
+
+  /** Whoever has taken the partition since this process looked last is alive, whatever it knew of them before. */
+  #meet(owner: Owner | undefined): void {
+    const before = this.#stored;
+    this.#stored = owner;
+    if (before === undefined || owner === undefined || released(owner) === released(before)) return;
+    const holder = sessionOfOwner(owner);
+    if (holder !== undefined) this.#handling.session.hasTaken(holder);
   }
 
   /** The other process that owns the partition, if its session has not ended. */

@@ -124,6 +124,17 @@ describe('FleetView', () => {
       expect(bed.live).toEqual(['me']);
     });
 
+    it('counts nothing that was before an outage', () => {
+      const bed = seen('other');
+      bed.pass(PERIOD);
+      bed.now += 3 * LENGTH;
+      bed.look();
+      bed.pass(LENGTH - HEARTBEAT - 1);
+      expect(bed.live).toEqual(['me', 'other']);
+      bed.pass(1);
+      expect(bed.live).toEqual(['me']);
+    });
+
     it('ends nobody in the middle of a series of outages either', () => {
       const bed = seen('other');
       for (let i = 0; i < 100; i++) {

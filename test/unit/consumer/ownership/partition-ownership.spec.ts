@@ -111,6 +111,25 @@ describe('PartitionOwnership', () => {
       await ownership.close();
     });
 
+    it('is left to whoever has taken it since, a session that had ended before', async () => {
+      const { bed, other, ownership, stored, settle } = await setUp();
+      await bed.broker.acquire(PARTITION, THEIRS, undefined);
+      ownership.take();
+      await settle();
+      await other.session.stop();
+      await bed.clock.advance(LENGTH + HEARTBEAT);
+      await bed.broker.acquire(PARTITION, 'again other', THEIRS);
+      ownership.retry();
+      await settle();
+      expect([ownership.owned, await stored()]).toEqual([false, 'other']);
+      await bed.clock.advance(LENGTH + HEARTBEAT);
+      ownership.retry();
+      await settle();
+
+      expect([ownership.owned, await stored()]).toEqual([true, 'me']);
+      await ownership.close();
+    });
+
     it('is asked for only if its owner, which is alive, has had time to release it by itself', async () => {
       const { bed, me, other, ownership, settle } = await setUp();
       await bed.broker.acquire(PARTITION, THEIRS, undefined);
