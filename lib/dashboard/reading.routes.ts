@@ -9,6 +9,7 @@ import { lookOver } from './overview.js';
 import { type ShownMessage, shownMessage, shownSchedule } from './redaction.js';
 import { type ReadingRoute, type RouteContext, noSuchTopic, scheduleOf } from './route.js';
 import { listSchedules } from './schedule-list.js';
+import { cheap } from './shared-looks.js';
 import { visibleAgenda, visibleEntries, visibleFleet, visibleOverview } from './visible.js';
 
 /** How many of the next runs of a schedule are shown. */
@@ -25,11 +26,6 @@ const KEPT_FOR_DOCTOR = 1000;
 
 /** The same for each dead letter that is looked at. */
 const KEPT_A_RECORD = 4;
-
-/** Longest time that a look is kept which costs Redis a few milliseconds, however long it takes here, in milliseconds. */
-const KEPT_IF_CHEAP = 10_000;
-
-const cheap = (): number => KEPT_IF_CHEAP;
 
 /** For a list of messages, kept no longer than any look: whoever goes from it to one that is gone by then does not find what they went for. */
 const briefly = (): number => 0;

@@ -12,6 +12,9 @@ const REST = 200;
 /** Longest time that a look is kept, in milliseconds. */
 const LONGEST_KEPT = 180_000;
 
+/** The longest time that a look is kept which costs Redis a few milliseconds, however long it takes here, in milliseconds. */
+export const cheap = (): number => 10_000;
+
 /** Most looks that are kept: one for each page that is open. */
 const MAX_LOOKS = 500;
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { READING_ROUTES } from '../../../lib/dashboard/reading.routes.js';
-import { Given, type RouteContext } from '../../../lib/dashboard/route.js';
+import { Given, type RouteContext, assertSeesTopicOf } from '../../../lib/dashboard/route.js';
 import { type Looks, SharedLooks } from '../../../lib/dashboard/shared-looks.js';
 import { viewerOf } from '../../../lib/dashboard/viewer.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
@@ -88,4 +88,20 @@ it('the list of schedules asks what became of those that it shows, and names the
   });
   expect(asked).toEqual([['a', 'b']]);
   await expect(look('0')).rejects.toThrow('count must be');
+});
+
+it('a viewer of some topics finds a new one within seconds, however long it took to list them', async () => {
+  const clock = new ManualClock();
+  const topics: string[] = [];
+  const list = async () => {
+    await clock.advance(1000);
+    return [...topics];
+  };
+  const viewer = viewerOf({ right: 'read', topics: ['jobs'] });
+  const context = { queues: { admin: { topics: list } }, looks: looksOf(clock), viewer } as unknown as RouteContext;
+  const see = async () => assertSeesTopicOf(context, new Given({ topic: 'jobs' }));
+  await expect(see()).rejects.toThrow('There is no such topic.');
+  topics.push('jobs');
+  clock.moveTo(clock.now() + 10_000);
+  await see();
 });
