@@ -155,8 +155,8 @@ export async function lookAtFleet(dependencies: AdminDependencies, options: Flee
   const { broker } = dependencies;
   await tellOwn(dependencies);
   const processes = await served(dependencies, () => liveProcesses(broker));
-  const work = await readWork(dependencies, minutes, topic);
   const now = broker.now();
+  const work = await readWork(dependencies, { now, minutes, topic });
   return {
     at: toDate(now),
     receivers: receiversOf(processes, now)
@@ -189,11 +189,9 @@ interface WorkOfMinute {
 /** The last minutes, the one under way last. */
 async function readWork(
   dependencies: AdminDependencies,
-  minutes: number,
-  topic: string | undefined,
+  { now, minutes, topic }: { readonly now: number; readonly minutes: number; readonly topic: string | undefined },
 ): Promise<WorkOfMinute[]> {
   const { broker } = dependencies;
-  const now = broker.now();
   const last = Math.floor(now / MINUTE);
   const all: WorkOfMinute[] = [];
   for (let minute = last - minutes + 1; minute <= last; minute++) {
