@@ -59,6 +59,7 @@ export class World extends Scene {
   /** Messages that a fault has destroyed. */
   readonly #excused = new Set<string>();
   #leftovers = '';
+  #isClosed = false;
 
   #primary: Server;
   #replica: Server | undefined;
@@ -66,6 +67,7 @@ export class World extends Scene {
   private constructor(random: SeededRandom, primary: Server, folder: string) {
     super(random, folder);
     this.#primary = primary;
+    void this.#watchStandstills(TIMING.lease / 2);
   }
 
   /** The primary. */
@@ -212,6 +214,7 @@ export class World extends Scene {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.endAll();
     this.#copies?.close();
     for (const proxy of this.#proxies.values()) await proxy.close();
@@ -220,6 +223,22 @@ export class World extends Scene {
       await server?.redis.stop();
     }
     await rm(this.folder, { recursive: true });
+  }
+
+  /**
+   * Notes when Redis, or the proxies here before it, give no answer: a busy host may leave them without a turn for as long as a lease.
+   *
+   * @param tolerance how long counts as that, in milliseconds
+   */
+  async #watchStandstills(tolerance: number): Promise<void> {
+    while (!this.#isClosed) {
+      const at = this.now();
+      await this.client.ping().catch(() => {});
+      const until = this.now();
+      const stood = { at, until, fault: 'Redis stood still', process: undefined, fatal: false };
+      if (until - at >= tolerance) this.faults.push(stood);
+      await sleep(tolerance / 10);
+    }
   }
 
   async #start(kind: ProgramKind, options: ProgramOptions): Promise<string> {
