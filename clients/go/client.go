@@ -24,7 +24,7 @@ const (
 	// The gateway knows an idempotency key for two minutes; the last try may take a while.
 	maxRetryFor = 100 * time.Second
 
-	// A worker renews each lease with a request of its own. Go keeps two idle connections for a host, so most would be opened anew.
+	// Go keeps two idle connections for a host, so most of those of many goroutines would be opened anew.
 	idleConnections = 256
 
 	// The gateway closes idle connections after 75 s. A request on one that it is about to close would be lost.

@@ -120,7 +120,8 @@ final class DelayQueue
      * @param int|string|\DateInterval $wait longest time until there is a message, up to a minute
      * @param int|string|\DateInterval|null $lease at least 1 s; 0: they are gone when they are received; the gateway's
      *     by default
-     * @param string|null $consumer names who receives, for those who look at the fleet; the gateway names it by default
+     * @param string|null $consumer names who receives, for those who look at the fleet, 1 to 128 characters; the gateway
+     *     names it by default
      * @return list<ReceivedMessage> none after `$wait`
      */
     public function receive(
@@ -229,7 +230,7 @@ final class DelayQueue
     public function settleFor(?int $retryFor, array $settlements, ?int $timeout = null): array
     {
         $body = ['settlements' => array_map(static fn (Settlement $one) => $one->toFields(), array_values($settlements))];
-        $answer = $this->transport->call('POST', '/v1/settle', $body, true, 0, $timeout, $retryFor);
+        $answer = $this->transport->call('POST', '/v1/settle', $body, isOnce: true, timeout: $timeout, retryFor: $retryFor);
         $results = self::counted($answer->objects('results'), $settlements);
         return array_map(static fn (Answer $one) => $one->enum('status', SettleStatus::class), $results);
     }
@@ -241,7 +242,7 @@ final class DelayQueue
             $problem = $result->field('error');
             return $problem === null
                 ? $result->as(PublishedMessage::class)
-                : Problem::of($problem, (int) (new Answer($problem))->field('status'));
+                : Problem::ofPart($problem);
         }, $answer->objects('messages'));
     }
 

@@ -1,12 +1,16 @@
 import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer, request as ask } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 
 /** Levels of a payload that no client reads as it reads others. */
 const DEEP = 20_000;
 
-/** What is done to the answer of the gateway, the `n`th of the same caller; `undefined`: the gateway is not asked. */
-type Odd = (n: number) => ((body: string) => Told) | { readonly instead: Told } | undefined;
+/** What is done to an answer of the gateway. */
+type Change = (body: string) => Told | Promise<Told>;
+
+/** What is done to the `n`th answer to the same caller at the same path; `instead`: the gateway is not asked. */
+type Odd = (n: number, path: string) => Change | { readonly instead: Told } | undefined;
 
 interface Told {
   readonly status?: number;
@@ -32,7 +36,32 @@ const ODDITIES: Readonly<Record<string, Odd>> = {
   deep: () => (body) => ({
     body: body.replace('"payload":"deep"', `"payload":${'['.repeat(DEEP)}${']'.repeat(DEEP)}`),
   }),
+  '19-settles': (n, path) => {
+    if (!path.endsWith('/settle')) return undefined;
+    return n <= 19 ? late : ofAnother(400);
+  },
+  'failed-schedules': (_n, path) => (path.endsWith('/v1/schedules') ? withFailedSchedules : undefined),
+  more: () => (body) => ({ body: JSON.stringify(withMore(JSON.parse(body))) }),
 };
+
+/** In this time others end. */
+async function late(body: string): Promise<Told> {
+  await setTimeout(200);
+  return { body };
+}
+
+function withFailedSchedules(body: string): Told {
+  const failed = [{ topic: 'away', ids: ['nightly'], error: NOT_NOW }];
+  return { body: JSON.stringify({ ...(JSON.parse(body) as object), failed }) };
+}
+
+/** With what a newer gateway may tell besides, but for what belongs to the application. */
+function withMore(value: unknown, name = ''): unknown {
+  if (typeof value !== 'object' || value === null || ['payload', 'headers'].includes(name)) return value;
+  if (Array.isArray(value)) return value.map((one) => withMore(one));
+  const known = Object.entries(value).map(([key, inner]) => [key, withMore(inner, key)]);
+  return { ...Object.fromEntries(known), addedLater: { at: 1 } };
+}
 
 function withoutTheLast(body: string): Told {
   const { messages } = JSON.parse(body) as { messages: unknown[] };
@@ -41,7 +70,7 @@ function withoutTheLast(body: string): Told {
 
 /**
  * Proxies before a gateway that do what stands in the first part of the path; the second part is the name of whoever asks, by which requests
- * are counted: `/503-once/php.32/v1/receive`.
+ * to the same path are counted: `/503-once/php.32/v1/receive`.
  */
 export class OddProxy {
   readonly #server: Server;
@@ -72,10 +101,10 @@ export class OddProxy {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const [, what = '', name = '', path = ''] = /^\/([^/]*)\/([^/]*)(\/.*)$/.exec(request.url ?? '') ?? [];
-    const caller = `${what} ${name}`;
+    const caller = `${what} ${name} ${path}`;
     const n = (this.#asked.get(caller) ?? 0) + 1;
     this.#asked.set(caller, n);
-    const odd = ODDITIES[what]?.(n);
+    const odd = ODDITIES[what]?.(n, path);
     if (odd && 'instead' in odd) {
       request.resume();
       tell(response, odd.instead);
@@ -84,7 +113,7 @@ export class OddProxy {
     this.#pass(request, response, path, odd ?? ((body) => ({ body })));
   }
 
-  #pass(request: IncomingMessage, response: ServerResponse, path: string, change: (body: string) => Told): void {
+  #pass(request: IncomingMessage, response: ServerResponse, path: string, change: Change): void {
     const { hostname, port, pathname } = this.#target;
     const { method, headers } = request;
     const passed = ask(
@@ -92,7 +121,7 @@ export class OddProxy {
       async (answer) => {
         const status = answer.statusCode ?? 502;
         try {
-          tell(response, { status, ...change(Buffer.concat(await answer.toArray()).toString()) });
+          tell(response, { status, ...(await change(Buffer.concat(await answer.toArray()).toString())) });
         } catch {
           response.destroy();
         }

@@ -10,6 +10,7 @@ use NestjsDelayQueue\Exception\DelayQueueException;
 use NestjsDelayQueue\Exception\DuplicateMessageException;
 use NestjsDelayQueue\Exception\ForbiddenException;
 use NestjsDelayQueue\Exception\InvalidArgumentException;
+use NestjsDelayQueue\Exception\ListSchedulesException;
 use NestjsDelayQueue\Exception\NotFoundException;
 use NestjsDelayQueue\Exception\PayloadTooLargeException;
 use NestjsDelayQueue\Exception\PublishManyException;
@@ -230,6 +231,16 @@ return [
         same(['PUBLISH_MANY', 207, 'm1'], [$error->errorCode, $error->status, $error->results[0]->id], 'the refusal');
         holds($error->results[1] instanceof DuplicateMessageException, 'the second result');
         same($error->results[1]->getMessage(), $error->getPrevious()?->getMessage(), 'the first that was refused');
+    },
+
+    'schedules that cannot be told are an exception that has the others' => function (): void {
+        $problem = '{"status":503,"detail":"It is away","code":"BROKER_UNAVAILABLE"}';
+        $failed = "{\"topic\":\"t\",\"ids\":[\"a\"],\"error\":$problem}";
+        $server = new CannedServer([answer(200, "{\"schedules\":[],\"failed\":[$failed]}")]);
+        $error = throws(ListSchedulesException::class, static fn () => (new DelayQueue($server->url))->schedules->list());
+        [$one] = $error->failed;
+        same([[], 't', ['a']], [$error->schedules, $one->topic, $one->ids], 'what is told');
+        holds($one->error instanceof UnavailableException && str_contains($error->detail, 'of t cannot be told now: It is away'), $error->detail);
     },
 
     'schedules are asked for as the gateway takes it' => function (): void {
