@@ -583,6 +583,7 @@ def b31_proxies() -> None:
     publish_one(31)
     worker = Worker(odd("400-twice", 51), topic(31), lambda message: worker.stop())
     check.assertTrue(worker.run(handle_signals=False))
+    check.assertEqual(client().stats(topic(31)).counters["acked"], 1)
 
 
 @behaviour

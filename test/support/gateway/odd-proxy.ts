@@ -9,8 +9,12 @@ const DEEP = 20_000;
 /** What is done to an answer of the gateway. */
 type Change = (body: string) => Told | Promise<Told>;
 
-/** What is done to the `n`th answer to the same caller at the same path; `instead`: the gateway is not asked. */
-type Odd = (n: number, path: string) => Change | { readonly instead: Told } | undefined;
+/**
+ * What is done to an answer; `instead`: the gateway is not asked.
+ *
+ * @param count counts the request, and tells how many of the same caller were counted
+ */
+type Odd = (count: () => number, path: string) => Change | { readonly instead: Told } | undefined;
 
 interface Told {
   readonly status?: number;
@@ -29,18 +33,18 @@ const NOT_NOW = { status: 503, code: 'BROKER_UNAVAILABLE', detail: 'Redis did no
 const ODDITIES: Readonly<Record<string, Odd>> = {
   '401': () => ofAnother(401),
   '403': () => ofAnother(403),
-  '400-twice': (n) => (n <= 2 ? ofAnother(400) : undefined),
-  '503-once': (n) => (n === 1 ? ofAnother(503, { 'retry-after': '2' }) : undefined),
+  '400-twice': (count) => (count() <= 2 ? ofAnother(400) : undefined),
+  '503-once': (count) => (count() === 1 ? ofAnother(503, { 'retry-after': '2' }) : undefined),
   // All are published, but of the last one this is not known.
-  '207-once': (n) => (n === 1 ? withoutTheLast : undefined),
+  '207-once': (count) => (count() === 1 ? withoutTheLast : undefined),
   deep: () => (body) => ({
     body: body.replace('"payload":"deep"', `"payload":${'['.repeat(DEEP)}${']'.repeat(DEEP)}`),
   }),
-  '19-settles': (n, path) => {
+  '19-settles': (count, path) => {
     if (!path.endsWith('/settle')) return undefined;
-    return n <= 19 ? late : ofAnother(400);
+    return count() <= 19 ? late : ofAnother(400);
   },
-  'failed-schedules': (_n, path) => (path.endsWith('/v1/schedules') ? withFailedSchedules : undefined),
+  'failed-schedules': () => withFailedSchedules,
   more: () => (body) => ({ body: JSON.stringify(withMore(JSON.parse(body))) }),
 };
 
@@ -70,7 +74,7 @@ function withoutTheLast(body: string): Told {
 
 /**
  * Proxies before a gateway that do what stands in the first part of the path; the second part is the name of whoever asks, by which requests
- * to the same path are counted: `/503-once/php.32/v1/receive`.
+ * are counted: `/503-once/php.32/v1/receive`.
  */
 export class OddProxy {
   readonly #server: Server;
@@ -101,16 +105,19 @@ export class OddProxy {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const [, what = '', name = '', path = ''] = /^\/([^/]*)\/([^/]*)(\/.*)$/.exec(request.url ?? '') ?? [];
-    const caller = `${what} ${name} ${path}`;
-    const n = (this.#asked.get(caller) ?? 0) + 1;
-    this.#asked.set(caller, n);
-    const odd = ODDITIES[what]?.(n, path);
+    const odd = ODDITIES[what]?.(() => this.#count(`${what} ${name}`), path);
     if (odd && 'instead' in odd) {
       request.resume();
       tell(response, odd.instead);
       return;
     }
     this.#pass(request, response, path, odd ?? ((body) => ({ body })));
+  }
+
+  #count(caller: string): number {
+    const count = (this.#asked.get(caller) ?? 0) + 1;
+    this.#asked.set(caller, count);
+    return count;
   }
 
   #pass(request: IncomingMessage, response: ServerResponse, path: string, change: Change): void {

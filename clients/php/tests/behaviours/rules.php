@@ -37,6 +37,7 @@ return [
             $worker->stop();
         });
         $worker->run();
+        same(1, client()->stats(topic(31))->counters['acked'], 'how many are acknowledged');
     },
 
     'B32' => function (): void {
