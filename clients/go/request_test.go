@@ -102,6 +102,19 @@ func TestRetryAfterIsWaitedFor(t *testing.T) {
 	}
 }
 
+func TestAReceiveMayWaitForLongerThanTheTimeout(t *testing.T) {
+	t.Parallel()
+	const timeout = 100 * time.Millisecond
+	fake := newFakeServer(t, func(w http.ResponseWriter, _ fakeRequest, _ int) {
+		time.Sleep(3 * timeout)
+		respond(w, 200, `{"messages":[]}`)
+	})
+	client := newTestClient(t, fake.URL, Options{Timeout: timeout, RetryFor: -1})
+	if _, err := client.Receive(context.Background(), ReceiveOptions{Wait: patience}, "t"); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestRepeatingEndsAfterRetryFor(t *testing.T) {
 	t.Parallel()
 	fake := answerWith(t, 503, problemBody(ErrBrokerUnavailable, 503))

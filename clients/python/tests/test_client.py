@@ -296,6 +296,14 @@ class Repeating(unittest.TestCase):
         self.assertLessEqual(first, 10_000)
         self.assertLessEqual(second, first - 200)
 
+    def test_a_receive_may_wait_for_longer_than_the_timeout(self) -> None:
+        def answer(asked: Asked) -> Answer:
+            time.sleep(1)
+            return Answer(200, {"messages": []})
+
+        with StubGateway(answer) as gateway:
+            self.assertEqual(gateway.client(timeout="500ms", retry_for=0).receive("t", wait="60s"), [])
+
     def test_a_gateway_that_hangs_is_left_after_the_timeout(self) -> None:
         ended = threading.Event()
 

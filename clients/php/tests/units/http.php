@@ -223,6 +223,14 @@ return [
         holds(str_ends_with($second, '{"max":2,"wait":20000,"lease":"1s"}'), $second);
     },
 
+    'a receive may wait for longer than the timeout' => function (): void {
+        $server = new CannedServer([static function (): string {
+            usleep(500_000);
+            return answer(200, '{"messages":[]}');
+        }]);
+        same([], (new DelayQueue($server->url, timeout: '200ms', retryFor: 0))->receive('t', wait: '60s'), 'what is received');
+    },
+
     'one of many may be refused' => function (): void {
         $problem = '{"type":"urn:x","title":"Title","status":409,"detail":"why","code":"DUPLICATE_MESSAGE"}';
         $server = new CannedServer([answer(207, '{"messages":[' . PUBLISHED . ",{\"error\":$problem}]}")]);
