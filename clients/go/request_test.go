@@ -109,9 +109,17 @@ func TestAReceiveMayWaitForLongerThanTheTimeout(t *testing.T) {
 		time.Sleep(3 * timeout)
 		respond(w, 200, `{"messages":[]}`)
 	})
-	client := newTestClient(t, fake.URL, Options{Timeout: timeout, RetryFor: -1})
-	if _, err := client.Receive(context.Background(), ReceiveOptions{Wait: patience}, "t"); err != nil {
-		t.Fatal(err)
+	for name, options := range map[string]Options{
+		"its own":            {Timeout: timeout, RetryFor: -1},
+		"that of the sender": {HTTPClient: &http.Client{Timeout: timeout}, RetryFor: -1},
+	} {
+		client := newTestClient(t, fake.URL, options)
+		if _, err := client.Receive(context.Background(), ReceiveOptions{Wait: patience}, "t"); err != nil {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if _, err := client.Topics(context.Background()); !errors.Is(err, ErrGatewayUnreachable) {
+			t.Errorf("%s: got %v", name, err)
+		}
 	}
 }
 
