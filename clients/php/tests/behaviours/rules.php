@@ -88,6 +88,7 @@ return [
         $worker->stop();
         $failure = client()->get(topic(37), 'deep')->failure;
         holds(str_contains($failure->message, 'nested deeper'), $failure->message);
+        holds(str_contains(implode($worker->journal->lines('says')), 'nested deeper'), 'it is not logged');
     },
 
     'B38' => function (): void {
