@@ -24,7 +24,7 @@ const (
 	// The gateway knows an idempotency key for two minutes; the last try may take a while.
 	maxRetryFor = 100 * time.Second
 
-	// A worker renews each lease with a request of its own. Go keeps two idle connections for a host, so most would be opened anew.
+	// Go keeps two idle connections for a host, so most of those of many goroutines would be opened anew.
 	idleConnections = 256
 
 	// The gateway closes idle connections after 75 s. A request on one that it is about to close would be lost.
@@ -45,8 +45,8 @@ type Options struct {
 	// RetryFor is for how long a call that failed on its way is repeated, at most 100 s; a receive has its wait on top. Negative: never.
 	// Default: 15 s.
 	RetryFor time.Duration
-	// HTTPClient sends the requests. It must have no Timeout of its own, which would end a receive while it waits. Default: one that keeps as many
-	// idle connections as a worker needs.
+	// HTTPClient sends the requests. A Timeout of its own counts as that of one try, if it is shorter. Default: one that keeps as many idle
+	// connections as a worker needs.
 	HTTPClient *http.Client
 }
 
@@ -71,8 +71,6 @@ func New(gatewayURL string, options Options) (*Client, error) {
 		return nil, invalid("the token must be printable ASCII without spaces: trim the end of the line if it comes from a file")
 	case options.Token != "" && options.TokenSource != nil:
 		return nil, invalid("Token and TokenSource are both given: leave one of them out")
-	case options.HTTPClient != nil && options.HTTPClient.Timeout != 0:
-		return nil, invalid("HTTPClient must have no Timeout, which would end a receive while it waits: give the client's own Timeout")
 	case options.Timeout < 0:
 		return nil, invalid("Timeout must not be negative. Given: %v", options.Timeout)
 	case options.RetryFor > maxRetryFor:
@@ -80,7 +78,7 @@ func New(gatewayURL string, options Options) (*Client, error) {
 	}
 	client := &Client{
 		base: base, header: http.Header{}, tokenSource: options.TokenSource,
-		timeout: options.Timeout, retryFor: options.RetryFor, http: options.HTTPClient,
+		timeout: options.Timeout, retryFor: options.RetryFor,
 	}
 	client.header.Set("User-Agent", "nestjs-delay-queue-go")
 	for name, values := range options.Header {
@@ -95,9 +93,16 @@ func New(gatewayURL string, options Options) (*Client, error) {
 	if client.retryFor == 0 {
 		client.retryFor = defaultRetryFor
 	}
-	if client.http == nil {
+	if options.HTTPClient == nil {
 		client.http = newHTTPClient()
+		return client, nil
 	}
+	own := *options.HTTPClient
+	if own.Timeout > 0 && own.Timeout < client.timeout {
+		client.timeout = own.Timeout
+	}
+	own.Timeout = 0 // It would end a receive while it waits.
+	client.http = &own
 	return client, nil
 }
 

@@ -17,14 +17,20 @@ type credentials struct {
 
 // authorize sets the same token for all tries: with another one a call is another operation to the gateway, and would be done again.
 func (c *credentials) authorize(ctx context.Context, request *http.Request) *Error {
-	c.tries++
-	if c.source == nil || c.isKnown {
-		return nil
+	if c.source != nil && !c.isKnown {
+		if err := c.ask(ctx, request); err != nil {
+			return err
+		}
+		c.isKnown = true
 	}
+	c.tries++
+	return nil
+}
+
+func (c *credentials) ask(ctx context.Context, request *http.Request) *Error {
 	token, err := c.source(ctx)
 	switch {
 	case err != nil:
-		c.tries--
 		return &Error{Code: ErrNoToken, Detail: fmt.Sprintf("TokenSource has failed: %v", err), cause: err}
 	case !isToken(token):
 		return invalid("TokenSource must return printable ASCII without spaces. It is not shown, since it is a secret")
@@ -33,7 +39,6 @@ func (c *credentials) authorize(ctx context.Context, request *http.Request) *Err
 	default:
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	c.isKnown = true
 	return nil
 }
 

@@ -98,7 +98,7 @@ func (d *delivery) finish(settlement Settlement) {
 
 func (d *delivery) settle(settlement Settlement) {
 	settlement.Receipt = d.message.Receipt
-	status, err := d.run.settler.settle(settlement)
+	status, err := d.run.settler.ask(d.run.holding, settlement)
 	d.tell(settlement, status, err)
 }
 
@@ -192,8 +192,7 @@ func (d *delivery) timeOut() {
 func (d *delivery) renew(leaseEnd time.Time) (Status, error) {
 	ctx, cancel := context.WithTimeout(d.keeping, time.Until(leaseEnd)/2)
 	defer cancel()
-	extension := Extension{Receipt: d.message.Receipt, Lease: d.run.options.Lease}
-	return only(d.run.client.extend(ctx, -1, extension))
+	return d.run.renewer.ask(ctx, Extension{Receipt: d.message.Receipt, Lease: d.run.options.Lease})
 }
 
 // lose stops the handler: the message may be delivered elsewhere.

@@ -182,6 +182,15 @@ func (q *fakeQueue) extend(w http.ResponseWriter, request fakeRequest) {
 	respond(w, 200, `{"results":[`+strings.Join(results, ",")+`]}`)
 }
 
+func (q *fakeQueue) requestsTo(uri string) (count int) {
+	for _, request := range q.seen() {
+		if request.uri == uri {
+			count++
+		}
+	}
+	return count
+}
+
 func (q *fakeQueue) renewals(id string) int {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()

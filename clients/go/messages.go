@@ -200,11 +200,28 @@ type Facts struct {
 	// Limit is "rate" or "inFlight" if it waits for one of these limits.
 	Limit string `json:"limit"`
 	// Handlers are the processes that live and handle the topic.
-	Handlers         []string `json:"handlers"`
-	Owner            string   `json:"owner"`
-	OwnerAlive       bool     `json:"ownerAlive"`
-	OwnerConcurrency int      `json:"ownerConcurrency"`
-	OwnerBusy        int      `json:"ownerBusy"`
+	Handlers []string `json:"handlers"`
+	// Receivers are those who receive the topic.
+	Receivers        []Receiver `json:"receivers"`
+	Owner            string     `json:"owner"`
+	OwnerAlive       bool       `json:"ownerAlive"`
+	OwnerConcurrency int        `json:"ownerConcurrency"`
+	OwnerBusy        int        `json:"ownerBusy"`
+}
+
+// Receiver is somebody who receives a topic, by the name that [WorkerOptions.Consumer] and [ReceiveOptions.Consumer] give.
+type Receiver struct {
+	Topic    string `json:"topic"`
+	Consumer string `json:"consumer"`
+	// State is "busy", "idle" or "gone": it has messages, has asked for some lately, or has not come back.
+	State string `json:"state"`
+	// Waiting are its calls that wait for messages now; Holding are messages that were received and not settled yet.
+	Waiting int `json:"waiting"`
+	Holding int `json:"holding"`
+	// SeenAt is when it asked for messages last; now, if it waits for some.
+	SeenAt time.Time `json:"seenAt"`
+	// Processes are those that it receives from.
+	Processes []string `json:"processes"`
 }
 
 // Explain says why a message has not run, or what became of it. A message that does not exist is explained too.

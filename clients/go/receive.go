@@ -11,12 +11,13 @@ import (
 type ReceiveOptions struct {
 	// Max is the most messages, 1 to 200. Default: 1.
 	Max int `wire:"max"`
-	// Wait is the longest time to wait for the first message, at most 60 s. Default: none, only what is due now.
+	// Wait is the longest time to wait for the first message, at most 60 s; a negative one, as of [time.Until], is none. Default: none, only what is
+	// due now.
 	Wait time.Duration `wire:"wait"`
 	// Lease is for how long the messages belong to whoever receives them, at least 1 s; then they come again, unless they were settled, or their
 	// lease was extended. Default: the gateway's.
 	Lease time.Duration `wire:"lease"`
-	// Consumer names who receives, for those who look at the fleet. Default: the gateway names it.
+	// Consumer names who receives, for those who look at the fleet, 1 to 128 characters. Default: the gateway names it.
 	Consumer string `wire:"consumer"`
 	// AtMostOnce takes messages without a lease: they are gone when they are received, and there is nothing to settle. Default: false.
 	AtMostOnce bool
@@ -68,6 +69,9 @@ const tooDeep = "Its payload is nested deeper than Go can read."
 func (c *Client) receive(ctx context.Context, retryFor time.Duration, options ReceiveOptions, topics []string) (messages, unreadable []*Message, err error) {
 	if options.AtMostOnce && options.Lease != 0 {
 		return nil, nil, invalid("AtMostOnce and Lease are both given: leave one of them out")
+	}
+	if options.Wait < 0 {
+		options.Wait = 0
 	}
 	body := wire(options).(map[string]any)
 	body["topics"] = topics

@@ -102,6 +102,27 @@ func TestRetryAfterIsWaitedFor(t *testing.T) {
 	}
 }
 
+func TestAReceiveMayWaitForLongerThanTheTimeout(t *testing.T) {
+	t.Parallel()
+	const timeout = 100 * time.Millisecond
+	fake := newFakeServer(t, func(w http.ResponseWriter, _ fakeRequest, _ int) {
+		time.Sleep(3 * timeout)
+		respond(w, 200, `{"messages":[]}`)
+	})
+	for name, options := range map[string]Options{
+		"its own":            {Timeout: timeout, RetryFor: -1},
+		"that of the sender": {HTTPClient: &http.Client{Timeout: timeout}, RetryFor: -1},
+	} {
+		client := newTestClient(t, fake.URL, options)
+		if _, err := client.Receive(context.Background(), ReceiveOptions{Wait: patience}, "t"); err != nil {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if _, err := client.Topics(context.Background()); !errors.Is(err, ErrGatewayUnreachable) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
 func TestRepeatingEndsAfterRetryFor(t *testing.T) {
 	t.Parallel()
 	fake := answerWith(t, 503, problemBody(ErrBrokerUnavailable, 503))

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -136,20 +137,47 @@ func TestWhatEndsTogetherIsSettledTogether(t *testing.T) {
 	queue := newFakeQueue(t, ids...)
 	slow := func(http.ResponseWriter, fakeRequest) bool { time.Sleep(20 * time.Millisecond); return false }
 	queue.refuse = slow
-	startWorker(t, queue, func(context.Context, *Message) error { return nil }, WorkerOptions{Concurrency: 20, Consumer: "shop"})
+	startWorker(t, queue, func(context.Context, *Message) error { return nil }, WorkerOptions{Concurrency: 20})
 	for _, id := range ids {
 		eventually(t, id+" is settled", settledAs(queue, id, "ack"))
 	}
-	settles := 0
-	for _, request := range queue.seen() {
-		if request.uri == "/v1/settle" {
-			settles++
-		} else if !strings.Contains(request.body, `"consumer":"shop"`) {
-			t.Errorf("who receives is not said: %s", request.body)
-		}
+	host, _ := os.Hostname()
+	if body := queue.seen()[0].body; !strings.Contains(body, `"consumer":"`+host+`"`) {
+		t.Errorf("who receives is not said: %s", body)
 	}
-	if settles >= 20 {
+	if settles := queue.requestsTo("/v1/settle"); settles >= 20 {
 		t.Errorf("%d requests have settled 20 messages", settles)
+	}
+}
+
+func TestLeasesAreRenewedTogether(t *testing.T) {
+	t.Parallel()
+	var ids []string
+	for i := 0; i < 20; i++ {
+		ids = append(ids, fmt.Sprint(i))
+	}
+	queue := newFakeQueue(t, ids...)
+	queue.refuse = func(_ http.ResponseWriter, request fakeRequest) bool {
+		if request.uri == "/v1/extend" {
+			time.Sleep(20 * time.Millisecond)
+		}
+		return false
+	}
+	end := make(chan struct{})
+	worker := startWorker(t, queue, func(context.Context, *Message) error { <-end; return nil }, WorkerOptions{Concurrency: 20, Lease: patience}, renewsOften)
+	for _, id := range ids {
+		eventually(t, id+" is renewed", func() bool { return queue.renewals(id) >= 2 })
+	}
+	close(end)
+	if err := worker.stopped(t); err != nil || worker.told(ErrLeaseLost) != 0 {
+		t.Errorf("got %v, was told %v", err, worker.errors)
+	}
+	requests, renewals := queue.requestsTo("/v1/extend"), 0
+	for _, id := range ids {
+		renewals += queue.renewals(id)
+	}
+	if requests >= renewals {
+		t.Errorf("%d requests have renewed %d times", requests, renewals)
 	}
 }
 

@@ -3,8 +3,10 @@ package delayqueue
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -89,7 +91,28 @@ func (c *Client) Schedules() *Schedules {
 	return &Schedules{client: c}
 }
 
-// List has the schedules of a topic, or with "" those of all topics that this client may look at, in the order of their ids.
+// FailedSchedules are those of a topic that cannot be told now.
+type FailedSchedules struct {
+	Topic string
+	IDs   []string
+	Err   error
+}
+
+// ListSchedulesError says that the schedules of some topics cannot be told now. [errors.Is] finds why it is so for the first of them.
+type ListSchedulesError struct{ Failed []FailedSchedules }
+
+func (e *ListSchedulesError) Error() string {
+	topics := make([]string, len(e.Failed))
+	for i, one := range e.Failed {
+		topics[i] = one.Topic
+	}
+	return fmt.Sprintf("schedules of %s cannot be told now: %v", strings.Join(topics, ", "), e.Failed[0].Err)
+}
+
+func (e *ListSchedulesError) Unwrap() error { return e.Failed[0].Err }
+
+// List has the schedules of a topic, or with "" those of all topics that this client may look at, in the order of their ids. With a
+// [ListSchedulesError] it has those of the other topics.
 func (s *Schedules) List(ctx context.Context, topic string) ([]Schedule, error) {
 	query := url.Values{}
 	if topic != "" {
@@ -97,9 +120,22 @@ func (s *Schedules) List(ctx context.Context, topic string) ([]Schedule, error) 
 	}
 	type schedules struct {
 		Schedules []Schedule `json:"schedules"`
+		// A gateway of version 0.1 has none: it refuses all if it cannot tell some.
+		Failed []struct {
+			Topic string   `json:"topic"`
+			IDs   []string `json:"ids"`
+			Error problem  `json:"error"`
+		} `json:"failed"`
 	}
 	answer, err := send[schedules](ctx, s.client, call{method: http.MethodGet, path: []string{"v1", "schedules"}, query: query})
-	return answer.Schedules, err
+	if err != nil || len(answer.Failed) == 0 {
+		return answer.Schedules, err
+	}
+	var untold ListSchedulesError
+	for _, one := range answer.Failed {
+		untold.Failed = append(untold.Failed, FailedSchedules{one.Topic, one.IDs, one.Error.toError()})
+	}
+	return answer.Schedules, &untold
 }
 
 func toSchedule(method, id string, action ...string) call {

@@ -13,16 +13,22 @@ type Counts struct {
 	// Due messages are those whose time has come and that nobody has taken yet.
 	Due int `json:"due"`
 	// Blocked messages wait behind others of their key, or for its limits.
-	Blocked  int `json:"blocked"`
-	InFlight int `json:"inFlight"`
-	Dead     int `json:"dead"`
+	Blocked int `json:"blocked"`
+	// BlockedDue are those of them whose time has come; 0 from a gateway of version 0.1, as Retrying.
+	BlockedDue int `json:"blockedDue"`
+	InFlight   int `json:"inFlight"`
+	Dead       int `json:"dead"`
 	// Finished messages have ended and are kept.
 	Finished int `json:"finished"`
+	// Retrying messages have failed and are tried again.
+	Retrying int `json:"retrying"`
 	// NextDueAt is the earliest due time; the zero time if nothing waits that could be delivered then.
 	NextDueAt time.Time `json:"nextDueAt"`
 	// OldestDueAt is the earliest due time among those that are due; the zero time if none is.
 	OldestDueAt time.Time `json:"oldestDueAt"`
-	Paused      bool      `json:"paused"`
+	// OldestBlockedDueAt is that among those that are due and blocked; the zero time if none is.
+	OldestBlockedDueAt time.Time `json:"oldestBlockedDueAt"`
+	Paused             bool      `json:"paused"`
 	// HeldUntil is when the topic goes on after it has met a rate limit; the zero time if it has not.
 	HeldUntil time.Time `json:"heldUntil"`
 	Counters  Counters  `json:"counters"`

@@ -84,6 +84,10 @@ func TestRequests(t *testing.T) {
 			_, err := c.Extend(ctx, Extension{Receipt: "r", Lease: 2 * time.Second})
 			return err
 		},
+		`POST /v1/receive {"topics":["t"]}`: func(c *Client) error {
+			_, err := c.Receive(ctx, ReceiveOptions{Wait: -time.Second}, "t")
+			return err
+		},
 		`GET /v1/topics/t/stats `:    func(c *Client) error { _, err := c.Stats(ctx, "t"); return err },
 		`GET /v1/schedules?topic=t `: func(c *Client) error { _, err := c.Schedules().List(ctx, "t"); return err },
 		`GET /v1/schedules/s%2F1 `:   func(c *Client) error { _, err := c.Schedules().Get(ctx, "s/1"); return err },
@@ -241,5 +245,22 @@ func TestAScheduleIsRead(t *testing.T) {
 	}
 	if !schedule.Next.Equal(time.Date(2026, 1, 1, 0, 0, 1, 5e8, time.UTC)) || !schedule.Last.IsZero() {
 		t.Fatalf("got %+v", schedule)
+	}
+}
+
+func TestSchedulesThatCannotBeToldAreAnErrorBesideTheOthers(t *testing.T) {
+	t.Parallel()
+	failed := `{"topic":"away","ids":["a","b"],"error":` + problemBody(ErrBrokerUnavailable, 503) + `}`
+	fake := answerWith(t, 200, `{"schedules":[{"id":"s"}],"failed":[`+failed+`]}`)
+	schedules, err := newTestClient(t, fake.URL, Options{}).Schedules().List(context.Background(), "")
+	var untold *ListSchedulesError
+	if !errors.As(err, &untold) || !errors.Is(err, ErrBrokerUnavailable) || len(untold.Failed) != 1 {
+		t.Fatalf("got %v", err)
+	}
+	if one := untold.Failed[0]; one.Topic != "away" || !reflect.DeepEqual(one.IDs, []string{"a", "b"}) {
+		t.Errorf("got %+v", one)
+	}
+	if len(schedules) != 1 || schedules[0].ID != "s" {
+		t.Errorf("got %+v", schedules)
 	}
 }

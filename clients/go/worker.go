@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
 	"time"
 )
+
+// The gateway takes no longer name of who receives.
+const maxConsumer = 128
 
 // Handler handles one message. nil: it is acknowledged. An error: it comes again by its backoff, or becomes a dead letter after its last
 // attempt; with [RetryLater] and [Unrecoverable] the error says otherwise. The context is done when the message does not belong to the worker
@@ -23,14 +27,14 @@ type WorkerOptions struct {
 	// handler runs, so it does not limit handlers. Default: 30 s.
 	Lease time.Duration
 	// Wait is how long one request waits for messages, 100 ms to 60 s. Where a proxy does not tell the gateway that a stopped worker waits no more,
-	// what falls due meanwhile comes after its lease. Default: 5 s.
+	// what falls due meanwhile comes after its lease. Default: 5 s, also if it is 0: a worker always waits.
 	Wait time.Duration
 	// Timeout is the longest run of a handler. Then its context is done, and the attempt has failed: if the handler has not ended a second later,
 	// it keeps its place among those that run, but what it does is of no meaning any more. Default: none.
 	Timeout time.Duration
 	// ShutdownTimeout is how long handlers may take to end when the worker is stopped. Negative: none. Default: 10 s.
 	ShutdownTimeout time.Duration
-	// Consumer names this worker for those who look at the fleet. Default: the gateway names it.
+	// Consumer names this worker for those who look at the fleet, 1 to 128 characters. Default: the name of the host.
 	Consumer string
 	// OnError is told what went wrong, by several goroutines at once: a handler's error, a lost lease, a gateway that is away, which it is told
 	// once and not at each try. The message is nil if it is not about one. Default: a line with the standard logger.
@@ -86,6 +90,7 @@ func NewWorker(client *Client, handler Handler, options WorkerOptions) (*Worker,
 	setDefault(&options.Lease, 30*time.Second)
 	setDefault(&options.Wait, 5*time.Second)
 	setDefault(&options.ShutdownTimeout, 10*time.Second)
+	setDefault(&options.Consumer, hostName())
 	if options.OnError == nil {
 		options.OnError = logError
 	}
@@ -99,7 +104,7 @@ func NewWorker(client *Client, handler Handler, options WorkerOptions) (*Worker,
 	case options.Lease < time.Second:
 		return nil, invalid("Lease must be at least 1s. Given: %v", options.Lease)
 	case options.Wait < 100*time.Millisecond || options.Wait > time.Minute:
-		return nil, invalid("Wait must be 100ms to 1m; a shorter one would ask all the time. Given: %v", options.Wait)
+		return nil, invalid("Wait must be 100ms to 1m, or 0 for the default; a shorter one would ask all the time. Given: %v", options.Wait)
 	case options.Timeout < 0:
 		return nil, invalid("Timeout must not be negative. Given: %v", options.Timeout)
 	}
@@ -112,6 +117,15 @@ func (o WorkerOptions) settleFor() time.Duration {
 		return maxRetryFor
 	}
 	return o.Lease
+}
+
+// hostName is empty if the system knows none: then the gateway names the worker.
+func hostName() string {
+	name, _ := os.Hostname()
+	if len(name) > maxConsumer {
+		return name[:maxConsumer]
+	}
+	return name
 }
 
 func setDefault[T comparable](option *T, value T) {

@@ -30,8 +30,9 @@ type workerRun struct {
 	leave   context.CancelFunc
 	// slots holds one for each handler that runs, or may be received.
 	slots chan struct{}
-	// settler tells what handlers did.
-	settler *settler
+	// settler tells what handlers did; renewer extends leases.
+	settler *gatherer[Settlement]
+	renewer *gatherer[Extension]
 	// keepers are those who keep leases.
 	keepers sync.WaitGroup
 	// renewals are how often a lease is renewed within its length.
@@ -50,14 +51,21 @@ func newWorkerRun(worker *Worker, ctx context.Context) *workerRun {
 	}
 	run.handling, run.interrupt = context.WithCancel(detached{ctx})
 	run.holding, run.leave = context.WithCancel(detached{ctx})
-	run.settler = newSettler(run.holding, worker.client)
+	run.settler = newGatherer(run.holding, func(ctx context.Context, settlements []Settlement) ([]Result, error) {
+		return worker.client.settle(ctx, worker.options.settleFor(), settlements...)
+	})
+	run.renewer = newGatherer(run.holding, func(ctx context.Context, extensions []Extension) ([]Result, error) {
+		// It asks once: whoever keeps the lease tries again.
+		return worker.client.extend(ctx, -1, extensions...)
+	})
 	return run
 }
 
 func (r *workerRun) run() error {
 	defer r.interrupt()
 	defer r.leave()
-	go r.settler.run(r.options)
+	go r.settler.run()
+	go r.renewer.run()
 	refused := r.takeIn()
 	left := r.drain()
 	r.keepers.Wait()

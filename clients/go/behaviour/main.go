@@ -62,6 +62,10 @@ var behaviours = map[string]behaviour{
 	"B39": numbers,
 	"B40": tokens,
 	"B41": handlerErrors,
+	"B42": consumers,
+	"B43": settledTogether,
+	"B44": failedSchedules,
+	"B45": toldBesides,
 }
 
 func main() {

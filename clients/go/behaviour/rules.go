@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -152,4 +154,81 @@ func handlerErrors(t *trial) {
 	expect(strings.Contains(failure.Message, "no such order"), "its text is %q", failure.Message)
 	expect(strings.Contains(failure.Stack, "handlerErrors"), "its stack is %q", failure.Stack)
 	expect(len(w.errors) > 0, "nothing was told")
+}
+
+func consumers(t *trial) {
+	host := must(os.Hostname())
+	for _, name := range []string{"", "mails-1"} {
+		w := t.work(t.client, delayqueue.WorkerOptions{Consumer: name}, func(context.Context, *delayqueue.Message) error { return nil })
+		defer w.stop()
+		if name == "" {
+			name = host
+		}
+		eventually(name+" is known", func() bool {
+			for _, receiver := range must(t.client.Explain(t.ctx, t.topic, "none")).Facts.Receivers {
+				if receiver.Consumer == name {
+					return true
+				}
+			}
+			return false
+		})
+		w.stopped()
+	}
+	w := t.work(t.client, delayqueue.WorkerOptions{Consumer: strings.Repeat("x", 129)}, func(context.Context, *delayqueue.Message) error { return nil })
+	expectError("a name that is too long", <-w.ended, delayqueue.ErrInvalidArgument, 400)
+}
+
+func settledTogether(t *trial) {
+	const count = 20
+	before := must(t.client.Stats(t.ctx, t.topic)).Counters.Acked
+	for i := 0; i < count; i++ {
+		t.publish(i, delayqueue.PublishOptions{})
+	}
+	var all sync.WaitGroup
+	all.Add(count)
+	options := delayqueue.WorkerOptions{Concurrency: count}
+	w := t.work(t.odd("19-settles", "-"+t.run), options, func(ctx context.Context, message *delayqueue.Message) error {
+		if string(message.Payload) == "0" {
+			// The settle of its worker is stale.
+			must(t.client.Settle(t.ctx, delayqueue.Settlement{Receipt: message.Receipt, Outcome: delayqueue.Ack}))
+		}
+		all.Done()
+		all.Wait()
+		return nil
+	})
+	defer w.stop()
+	eventually("all are acknowledged", func() bool {
+		stats := must(t.client.Stats(t.ctx, t.topic))
+		return stats.Counters.Acked-before == count && stats.InFlight == 0
+	})
+	w.stopped()
+	expect(len(w.errors) == 1 && w.wasTold(delayqueue.ErrLeaseLost), "told: %v", w.errors)
+}
+
+func failedSchedules(t *trial) {
+	id := t.id("nightly")
+	must(t.client.Schedules().Put(t.ctx, id, delayqueue.ScheduleRule{Topic: t.topic, Every: time.Hour}))
+	schedules, err := t.odd("failed-schedules", "").Schedules().List(t.ctx, "")
+	var untold *delayqueue.ListSchedulesError
+	expect(errors.As(err, &untold) && errors.Is(err, delayqueue.ErrBrokerUnavailable), "got %v", err)
+	same("which are not told", fmt.Sprint(untold.Failed[0].Topic, untold.Failed[0].IDs), "away[nightly]")
+	listed := false
+	for _, schedule := range schedules {
+		listed = listed || schedule.ID == id
+	}
+	expect(listed, "the others are missing")
+	must(0, t.client.Schedules().Remove(t.ctx, id))
+}
+
+func toldBesides(t *trial) {
+	client := t.odd("more", "")
+	must(0, t.publishBy(client))
+	same("its state", must(client.Get(t.ctx, t.topic, t.id("odd"))).State, "scheduled")
+	same("how many are dead", must(client.Stats(t.ctx, t.topic)).Dead, 0)
+	expect(must(client.Explain(t.ctx, t.topic, t.id("odd"))).Advice != "", "there is no advice")
+	must(0, t.runWorker(client, func(stop func()) error { stop(); return nil }))
+	t.gone(t.id("odd"))
+	schedule := must(client.Schedules().Put(t.ctx, t.id("s"), delayqueue.ScheduleRule{Topic: t.topic, Every: time.Hour}))
+	same("what was stored", must(client.Schedules().List(t.ctx, t.topic))[0].ID, schedule.ID)
+	must(0, client.Schedules().Remove(t.ctx, schedule.ID))
 }

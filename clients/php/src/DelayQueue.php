@@ -72,11 +72,10 @@ final class DelayQueue
     {
         $body = ['messages' => array_map(static fn (NewMessage $one) => $one->toFields(), array_values($messages))];
         $path = self::path($topic, '/messages');
-        $troubleIn = static fn (Answer $answer) => self::refusals($answer, UnavailableException::class)[0] ?? null;
+        $troubleIn = static fn (Answer $answer) => self::refusals(self::publishResults($answer), UnavailableException::class)[0] ?? null;
         $answer = $this->transport->call('POST', $path, $body, isOnce: true, troubleIn: $troubleIn);
-        $results = self::publishResults($answer);
-        self::counted($results, $messages);
-        return self::refusals($answer, DelayQueueException::class) === [] ? $results : throw new PublishManyException($results);
+        $results = self::counted(self::publishResults($answer), $messages);
+        return self::refusals($results, DelayQueueException::class) === [] ? $results : throw new PublishManyException($results);
     }
 
     /** @throws Exception\NotFoundException if there is no such message */
@@ -120,7 +119,8 @@ final class DelayQueue
      * @param int|string|\DateInterval $wait longest time until there is a message, up to a minute
      * @param int|string|\DateInterval|null $lease at least 1 s; 0: they are gone when they are received; the gateway's
      *     by default
-     * @param string|null $consumer names who receives, for those who look at the fleet; the gateway names it by default
+     * @param string|null $consumer names who receives, for those who look at the fleet, 1 to 128 characters; the gateway
+     *     names it by default
      * @return list<ReceivedMessage> none after `$wait`
      */
     public function receive(
@@ -180,6 +180,7 @@ final class DelayQueue
     /**
      * @internal as receive(), with times in milliseconds
      * @param string|list<string> $topics
+     * @param (\Closure(string): void)|null $log gets a sentence about each message that cannot be read
      * @return list<ReceivedMessage>
      */
     public function receiveFor(
@@ -189,6 +190,7 @@ final class DelayQueue
         int $wait,
         int|string|null $lease,
         ?string $consumer,
+        ?\Closure $log = null,
     ): array {
         $body = Json::given(['max' => $max, 'wait' => $wait, 'lease' => $lease, 'consumer' => $consumer]);
         [$path, $body] = is_array($topics)
@@ -198,7 +200,7 @@ final class DelayQueue
         $received = fn (Answer $message) => $message->as(ReceivedMessage::class, ['queue' => $this]);
         $messages = array_map($received, $answer->objects('messages'));
         $isUnreadable = static fn (ReceivedMessage $message) => $message->payload === Unreadable::Payload;
-        $this->giveUp(array_filter($messages, $isUnreadable));
+        $this->giveUp(array_filter($messages, $isUnreadable), $log);
         return array_values(array_filter($messages, static fn ($message) => !$isUnreadable($message)));
     }
 
@@ -206,10 +208,14 @@ final class DelayQueue
      * Nobody can handle them here, and those that came with them must not suffer.
      *
      * @param array<int, ReceivedMessage> $messages
+     * @param (\Closure(string): void)|null $log
      */
-    private function giveUp(array $messages): void
+    private function giveUp(array $messages, ?\Closure $log): void
     {
         $reason = 'Its payload is nested deeper than PHP can read.';
+        foreach ($log === null ? [] : $messages as $message) {
+            $log("Message '$message->id' becomes a dead letter. $reason");
+        }
         $leased = array_filter($messages, static fn ($message) => $message->lease > 0);
         if ($leased === []) {
             return;
@@ -229,7 +235,7 @@ final class DelayQueue
     public function settleFor(?int $retryFor, array $settlements, ?int $timeout = null): array
     {
         $body = ['settlements' => array_map(static fn (Settlement $one) => $one->toFields(), array_values($settlements))];
-        $answer = $this->transport->call('POST', '/v1/settle', $body, true, 0, $timeout, $retryFor);
+        $answer = $this->transport->call('POST', '/v1/settle', $body, isOnce: true, timeout: $timeout, retryFor: $retryFor);
         $results = self::counted($answer->objects('results'), $settlements);
         return array_map(static fn (Answer $one) => $one->enum('status', SettleStatus::class), $results);
     }
@@ -239,20 +245,19 @@ final class DelayQueue
     {
         return array_map(static function (Answer $result): PublishedMessage|DelayQueueException {
             $problem = $result->field('error');
-            return $problem === null
-                ? $result->as(PublishedMessage::class)
-                : Problem::of($problem, (int) (new Answer($problem))->field('status'));
+            return $problem === null ? $result->as(PublishedMessage::class) : Problem::ofPart($problem);
         }, $answer->objects('messages'));
     }
 
     /**
      * @template T of DelayQueueException
+     * @param list<PublishedMessage|DelayQueueException> $results
      * @param class-string<T> $class
      * @return list<T>
      */
-    private static function refusals(Answer $answer, string $class): array
+    private static function refusals(array $results, string $class): array
     {
-        return array_values(array_filter(self::publishResults($answer), static fn ($result) => $result instanceof $class));
+        return array_values(array_filter($results, static fn ($result) => $result instanceof $class));
     }
 
     /**

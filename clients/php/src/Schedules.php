@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace NestjsDelayQueue;
 
-use NestjsDelayQueue\Exception\NotFoundException;
-use NestjsDelayQueue\Internal\{Answer, Transport};
+use NestjsDelayQueue\Exception\{ListSchedulesException, NotFoundException};
+use NestjsDelayQueue\Internal\{Answer, Problem, Transport};
 
 /** What publishes again and again. Where there is no schedule with an id, its methods throw NotFoundException. */
 final class Schedules
@@ -16,12 +16,16 @@ final class Schedules
     /**
      * @param string|null $topic only those of this topic
      * @return list<Schedule> in the order of their ids
+     * @throws ListSchedulesException if those of some topics cannot be told now: it has the others
      */
     public function list(?string $topic = null): array
     {
         $query = $topic === null ? '' : '?topic=' . rawurlencode($topic);
-        $all = $this->transport->call('GET', "/v1/schedules$query")->objects('schedules');
-        return array_map(static fn (Answer $one) => $one->as(Schedule::class), $all);
+        $answer = $this->transport->call('GET', "/v1/schedules$query");
+        $schedules = array_map(static fn (Answer $one) => $one->as(Schedule::class), $answer->objects('schedules'));
+        // A gateway of version 0.1 has none: it refuses all if it cannot tell some.
+        $failed = $answer->field('failed') === null ? [] : array_map(self::failed(...), $answer->objects('failed'));
+        return $failed === [] ? $schedules : throw new ListSchedulesException($schedules, $failed);
     }
 
     public function get(string $id): Schedule
@@ -65,6 +69,11 @@ final class Schedules
         } catch (NotFoundException $error) {
             return $error->errorCode === 'SCHEDULE_NOT_FOUND' ? false : throw $error;
         }
+    }
+
+    private static function failed(Answer $one): FailedSchedules
+    {
+        return $one->as(FailedSchedules::class, ['error' => Problem::ofPart($one->field('error'))]);
     }
 
     private static function path(string $id, string $rest = ''): string

@@ -18,6 +18,9 @@ final class TopicStats
      *     acked, retried, …
      * @param list<\stdClass> $partitions the same counts for each, its number, and its owner
      * @param list<int> $unreachable partitions that did not answer, which no count includes
+     * @param int|null $blockedDue of those that are blocked, the ones whose time has come; null, as $retrying: a gateway
+     *     of version 0.1 does not tell it
+     * @param int|null $retrying messages that have failed and are tried again
      */
     public function __construct(
         public readonly string $topic,
@@ -34,5 +37,8 @@ final class TopicStats
         public readonly array $counters,
         public readonly array $partitions,
         public readonly array $unreachable,
+        public readonly ?int $blockedDue = null,
+        public readonly ?int $retrying = null,
+        public readonly ?\DateTimeImmutable $oldestBlockedDueAt = null,
     ) {}
 }

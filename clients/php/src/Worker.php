@@ -17,6 +17,9 @@ final class Worker
     /** @internal */
     public const SIGNALS = [SIGTERM, SIGINT];
 
+    /** Bytes of a name that the gateway takes. */
+    private const LONGEST_CONSUMER = 128;
+
     public readonly \Closure $handler;
     public readonly \Closure $log;
 
@@ -25,6 +28,9 @@ final class Worker
     public readonly int $wait;
     public readonly ?int $timeout;
     public readonly int $shutdownTimeout;
+
+    /** null: the host has no name, and the gateway gives one. */
+    public readonly ?string $consumer;
     private bool $isStopping = false;
 
     /**
@@ -41,7 +47,8 @@ final class Worker
      *     has failed
      * @param int|string|\DateInterval $shutdownTimeout how long handlers may take to end when the worker is stopped;
      *     then their processes are ended, and their messages released
-     * @param string|null $consumer names this worker for those who look at the fleet; the gateway names it by default
+     * @param string|null $consumer names this worker for those who look at the fleet, 1 to 128 characters; the name of
+     *     the host by default
      * @param (\Closure(string): void)|null $log gets a sentence about what goes wrong; writes to STDERR by default
      * @throws InvalidArgumentException
      */
@@ -55,7 +62,7 @@ final class Worker
         int|string|\DateInterval|null $timeout = null,
         int|string|\DateInterval $shutdownTimeout = '10s',
         ?\Closure $log = null,
-        public readonly ?string $consumer = null,
+        ?string $consumer = null,
     ) {
         if (!function_exists('pcntl_fork') || !function_exists('posix_kill')) {
             $detail = 'A worker needs the extensions pcntl and posix. Without them, call receive() again and again.';
@@ -70,6 +77,7 @@ final class Worker
         $this->wait = Time::milliseconds('wait', $wait, 100, 60_000);
         $this->timeout = $timeout === null ? null : Time::milliseconds('timeout', $timeout, 1);
         $this->shutdownTimeout = Time::milliseconds('shutdownTimeout', $shutdownTimeout);
+        $this->consumer = $consumer ?? (substr((string) gethostname(), 0, self::LONGEST_CONSUMER) ?: null);
         $this->log = $log ?? static function (string $line): void {
             file_put_contents('php://stderr', "[delay-queue worker] $line\n");
         };

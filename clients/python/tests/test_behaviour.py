@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -26,6 +27,7 @@ from nestjs_delay_queue import (
     ForbiddenError,
     Handler,
     InvalidArgumentError,
+    ListSchedulesError,
     Message,
     NotFoundError,
     PayloadTooLargeError,
@@ -581,6 +583,7 @@ def b31_proxies() -> None:
     publish_one(31)
     worker = Worker(odd("400-twice", 51), topic(31), lambda message: worker.stop())
     check.assertTrue(worker.run(handle_signals=False))
+    check.assertEqual(client().stats(topic(31)).counters["acked"], 1)
 
 
 @behaviour
@@ -608,7 +611,7 @@ def b35_timeouts() -> None:
     runs: List[str] = []
     end = threading.Event()
     publish_one(35, attempts=1)
-    
+
     def hang(message: ReceivedMessage) -> None:
         runs.append(message.id)
         end.wait(60)
@@ -688,6 +691,63 @@ def b41_errors() -> None:
     worker.stop()
     check.assertEqual((failure.name, failure.message), ("LookupError", "no such order"))
     check.assertIn("test_behaviour.py", failure.stack)
+
+
+@behaviour
+def b42_consumers() -> None:
+    def is_known(name: str) -> bool:
+        receivers = client().explain(topic(42), "none").facts["receivers"]
+        return any(receiver["consumer"] == name for receiver in receivers)
+
+    for given_name, name in ((None, socket.gethostname()), ("mails-1", "mails-1")):
+        worker = work(42, lambda message: None, consumer=given_name)
+        eventually(lambda: is_known(name), f"{name} is known")
+        worker.stop()
+    too_long = Worker(client(), topic(42), print, consumer="x" * 129)
+    refused(InvalidArgumentError, "INVALID_ARGUMENT", lambda: too_long.run(handle_signals=False))
+
+
+@behaviour
+def b43_settled_together() -> None:
+    all_run = threading.Barrier(20)
+
+    def handler(message: ReceivedMessage) -> None:
+        if message.payload == 0:
+            client().settle(message.receipt, "ack")
+        all_run.wait(60)
+
+    client().publish_many(topic(43), [Message(n) for n in range(20)])
+    worker = work(43, handler, odd("19-settles", 43), concurrency=20)
+    eventually(lambda: client().stats(topic(43)).counters["acked"] == 20, "all are acknowledged")
+    check.assertTrue(worker.stop())
+    check.assertEqual(client().stats(topic(43)).in_flight, 0)
+
+
+@behaviour
+def b44_failed_schedules() -> None:
+    name = topic(44)
+    client().schedules.put(name, name, None, every="1h")
+    with check.assertRaises(ListSchedulesError) as raised:
+        odd("failed-schedules", 44).schedules.list()
+    (failed,) = raised.exception.failed
+    check.assertEqual((failed.topic, failed.ids, failed.error.code), ("away", ["nightly"], "BROKER_UNAVAILABLE"))
+    check.assertIn(name, [one.id for one in raised.exception.schedules])
+    client().schedules.remove(name)
+
+
+@behaviour
+def b45_told_besides() -> None:
+    queue, name = odd("more", 45), topic(45)
+    check.assertEqual(queue.publish(name, 1, id="45").id, "45")
+    check.assertEqual(queue.get(name, "45").state, "scheduled")
+    check.assertEqual(queue.stats(name).dead, 0)
+    check.assertNotEqual(queue.explain(name, "45").advice, "")
+    worker = Worker(queue, name, lambda message: worker.stop())
+    check.assertTrue(worker.run(handle_signals=False))
+    check.assertEqual(client().stats(name).counters["acked"], 1)
+    queue.schedules.put(name, name, None, every="1h")
+    check.assertEqual([one.id for one in queue.schedules.list(name)], [name])
+    check.assertTrue(queue.schedules.remove(name))
 
 
 def load_tests(_loader: unittest.TestLoader, _tests: unittest.TestSuite, _pattern: str) -> unittest.TestSuite:

@@ -23,6 +23,7 @@ from nestjs_delay_queue import (
     ForbiddenError,
     InvalidArgumentError,
     InvalidPayloadError,
+    ListSchedulesError,
     Message,
     NotFoundError,
     NotReplicatedError,
@@ -295,6 +296,14 @@ class Repeating(unittest.TestCase):
         self.assertLessEqual(first, 10_000)
         self.assertLessEqual(second, first - 200)
 
+    def test_a_receive_may_wait_for_longer_than_the_timeout(self) -> None:
+        def answer(asked: Asked) -> Answer:
+            time.sleep(1)
+            return Answer(200, {"messages": []})
+
+        with StubGateway(answer) as gateway:
+            self.assertEqual(gateway.client(timeout="500ms", retry_for=0).receive("t", wait="60s"), [])
+
     def test_a_gateway_that_hangs_is_left_after_the_timeout(self) -> None:
         ended = threading.Event()
 
@@ -505,7 +514,7 @@ class Requests(unittest.TestCase):
         with StubGateway(Answers(Answer(200, {**STORED, **more}))) as gateway:
             stored = gateway.client().get("t", "a")
         self.assertEqual(stored.history, [FailedAttempt(datetime(2026, 11, 24, 12, tzinfo=timezone.utc), 1, "Error", "no", 1.5)])
-        self.assertEqual((stored.failure, stored.max_attempts), (Failure("attempts", "Error", "no"), 3))
+        self.assertEqual((stored.failure, stored.max_attempts), (Failure("attempts", "Error", "no", cause={"name": "Inner"}), 3))
 
     def test_a_schedule_is_told_with_the_options_of_its_messages(self) -> None:
         with StubGateway(Answers(Answer(200, SCHEDULE))) as gateway:
@@ -515,6 +524,16 @@ class Requests(unittest.TestCase):
             asked = gateway.asked[0]
         rule = {"topic": "t", "payload": 1, "every": 3_600_000, "catchUp": "all"}
         self.assertEqual(asked.body, {**rule, "options": {"expireAfter": 60_000, "tags": ["x"]}})
+
+    def test_schedules_that_cannot_be_told_are_an_error_that_has_the_others(self) -> None:
+        failed = {"topic": "away", "ids": ["a"], "error": problem(503, "BROKER_UNAVAILABLE").body}
+        with StubGateway(Answers(Answer(200, {"schedules": [SCHEDULE], "failed": [failed]}))) as gateway:
+            with self.assertRaises(ListSchedulesError) as raised:
+                gateway.client().schedules.list()
+        error = pickle.loads(pickle.dumps(raised.exception))
+        self.assertEqual([one.id for one in error.schedules], ["nightly"])
+        self.assertEqual([(one.topic, one.ids, type(one.error)) for one in error.failed], [("away", ["a"], UnavailableError)])
+        self.assertEqual(str(error), "Schedules of away cannot be told now: Not now. (LIST_SCHEDULES)")
 
 
 if __name__ == "__main__":

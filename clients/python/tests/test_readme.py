@@ -20,6 +20,7 @@ import nestjs_delay_queue
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 
+
 class Shop:
     """Answers what the README asks for; to its worker it gives an order that is known, one that is not, and a busy one."""
 

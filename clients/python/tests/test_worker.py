@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import threading
 import time
 import unittest
@@ -60,6 +61,7 @@ class Topic:
         self.settled: Dict[str, Dict[str, Any]] = {}
         self.settle_requests = 0
         self.most_asked = 0
+        self.consumer: Optional[str] = None
         self.extended: List[str] = []
         self.away = False
         self.extension = "extended"
@@ -79,6 +81,7 @@ class Topic:
     def _receive(self, body: Dict[str, Any]) -> Answer:
         with self._lock:
             self.most_asked = max(self.most_asked, body["max"])
+            self.consumer = body.get("consumer")
             given, self._ids = self._ids[: body["max"]], self._ids[body["max"] :]
         if not given:
             time.sleep(0.05)
@@ -152,6 +155,7 @@ class Workers(unittest.TestCase):
             eventually(lambda: len(topic.settled) == 20, "all are settled")
             worker.stop()
         self.assertLess(topic.settle_requests, 20)
+        self.assertEqual(topic.consumer, socket.gethostname())
 
     def test_one_that_cannot_be_settled_does_not_keep_the_others_from_it(self) -> None:
         topic = Topic("a", "b", "c", "bad")

@@ -1,12 +1,20 @@
 import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer, request as ask } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 
 /** Levels of a payload that no client reads as it reads others. */
 const DEEP = 20_000;
 
-/** What is done to the answer of the gateway, the `n`th of the same caller; `undefined`: the gateway is not asked. */
-type Odd = (n: number) => ((body: string) => Told) | { readonly instead: Told } | undefined;
+/** What is done to an answer of the gateway. */
+type Change = (body: string) => Told | Promise<Told>;
+
+/**
+ * What is done to an answer; `instead`: the gateway is not asked.
+ *
+ * @param count counts the request, and tells how many of the same caller were counted
+ */
+type Odd = (count: () => number, path: string) => Change | { readonly instead: Told } | undefined;
 
 interface Told {
   readonly status?: number;
@@ -25,14 +33,39 @@ const NOT_NOW = { status: 503, code: 'BROKER_UNAVAILABLE', detail: 'Redis did no
 const ODDITIES: Readonly<Record<string, Odd>> = {
   '401': () => ofAnother(401),
   '403': () => ofAnother(403),
-  '400-twice': (n) => (n <= 2 ? ofAnother(400) : undefined),
-  '503-once': (n) => (n === 1 ? ofAnother(503, { 'retry-after': '2' }) : undefined),
+  '400-twice': (count) => (count() <= 2 ? ofAnother(400) : undefined),
+  '503-once': (count) => (count() === 1 ? ofAnother(503, { 'retry-after': '2' }) : undefined),
   // All are published, but of the last one this is not known.
-  '207-once': (n) => (n === 1 ? withoutTheLast : undefined),
+  '207-once': (count) => (count() === 1 ? withoutTheLast : undefined),
   deep: () => (body) => ({
     body: body.replace('"payload":"deep"', `"payload":${'['.repeat(DEEP)}${']'.repeat(DEEP)}`),
   }),
+  '19-settles': (count, path) => {
+    if (!path.endsWith('/settle')) return undefined;
+    return count() <= 19 ? late : ofAnother(400);
+  },
+  'failed-schedules': () => withFailedSchedules,
+  more: () => (body) => ({ body: JSON.stringify(withMore(JSON.parse(body))) }),
 };
+
+/** In this time others end. */
+async function late(body: string): Promise<Told> {
+  await setTimeout(200);
+  return { body };
+}
+
+function withFailedSchedules(body: string): Told {
+  const failed = [{ topic: 'away', ids: ['nightly'], error: NOT_NOW }];
+  return { body: JSON.stringify({ ...(JSON.parse(body) as object), failed }) };
+}
+
+/** With what a newer gateway may tell besides, but for what belongs to the application. */
+function withMore(value: unknown, name = ''): unknown {
+  if (typeof value !== 'object' || value === null || ['payload', 'headers'].includes(name)) return value;
+  if (Array.isArray(value)) return value.map((one) => withMore(one));
+  const known = Object.entries(value).map(([key, inner]) => [key, withMore(inner, key)]);
+  return { ...Object.fromEntries(known), addedLater: { at: 1 } };
+}
 
 function withoutTheLast(body: string): Told {
   const { messages } = JSON.parse(body) as { messages: unknown[] };
@@ -72,10 +105,7 @@ export class OddProxy {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const [, what = '', name = '', path = ''] = /^\/([^/]*)\/([^/]*)(\/.*)$/.exec(request.url ?? '') ?? [];
-    const caller = `${what} ${name}`;
-    const n = (this.#asked.get(caller) ?? 0) + 1;
-    this.#asked.set(caller, n);
-    const odd = ODDITIES[what]?.(n);
+    const odd = ODDITIES[what]?.(() => this.#count(`${what} ${name}`), path);
     if (odd && 'instead' in odd) {
       request.resume();
       tell(response, odd.instead);
@@ -84,7 +114,13 @@ export class OddProxy {
     this.#pass(request, response, path, odd ?? ((body) => ({ body })));
   }
 
-  #pass(request: IncomingMessage, response: ServerResponse, path: string, change: (body: string) => Told): void {
+  #count(caller: string): number {
+    const count = (this.#asked.get(caller) ?? 0) + 1;
+    this.#asked.set(caller, count);
+    return count;
+  }
+
+  #pass(request: IncomingMessage, response: ServerResponse, path: string, change: Change): void {
     const { hostname, port, pathname } = this.#target;
     const { method, headers } = request;
     const passed = ask(
@@ -92,7 +128,7 @@ export class OddProxy {
       async (answer) => {
         const status = answer.statusCode ?? 502;
         try {
-          tell(response, { status, ...change(Buffer.concat(await answer.toArray()).toString()) });
+          tell(response, { status, ...(await change(Buffer.concat(await answer.toArray()).toString())) });
         } catch {
           response.destroy();
         }

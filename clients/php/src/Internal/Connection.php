@@ -60,7 +60,7 @@ final class Connection
             self::$inherited[] = $this->stream;
             return false;
         }
-        return Time::now() - $this->usedAt < self::LONGEST_IDLE && $this->buffer === '' && !$this->isReadable(0);
+        return Time::now() - $this->usedAt < self::LONGEST_IDLE && $this->buffer === '' && !$this->isReadable();
     }
 
     /**
@@ -78,7 +78,7 @@ final class Connection
                 break; // It may be refused before all of it is sent; then the answer says why.
             }
             $sent += $written;
-            if ($sent < strlen($request) && $this->isReadable(0)) {
+            if ($sent < strlen($request) && $this->isReadable()) {
                 break;
             }
             if ($written === 0) {
@@ -158,10 +158,10 @@ final class Connection
         }
     }
 
-    private function isReadable(int $milliseconds): bool
+    private function isReadable(): bool
     {
         $read = [$this->stream];
         $write = $except = null;
-        return @stream_select($read, $write, $except, 0, $milliseconds * 1000) !== 0;
+        return @stream_select($read, $write, $except, 0) !== 0;
     }
 }

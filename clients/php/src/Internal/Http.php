@@ -68,22 +68,20 @@ final class Http
         $request = "$method $this->path$path HTTP/1.1\r\n" . implode($head) . "\r\n$body";
         $deadline = Time::now() + $timeout;
         try {
-            $kept = $this->connection?->isUsable() ? $this->connection : null;
+            $kept = $this->connection;
             // Only one whose answer was read to its end is used again.
             $this->connection = null;
-            try {
-                $connection = $kept ?? Connection::open($this->server, $this->tls, $deadline);
-                $connection->write($request, $deadline);
-                return $this->read($connection, $deadline);
-            } catch (Lost $lost) {
-                if ($kept === null || !$lost->isEnd) {
-                    throw $lost;
+            if ($kept?->isUsable()) {
+                try {
+                    return $this->ask($kept, $request, $deadline);
+                } catch (Lost $lost) {
+                    // It may have been closed while nobody used it, which is noticed only now.
+                    if (!$lost->isEnd) {
+                        throw $lost;
+                    }
                 }
             }
-            // It was closed while nobody used it, and this is noticed only now.
-            $connection = Connection::open($this->server, $this->tls, $deadline);
-            $connection->write($request, $deadline);
-            return $this->read($connection, $deadline);
+            return $this->ask(Connection::open($this->server, $this->tls, $deadline), $request, $deadline);
         } catch (Lost $lost) {
             if ($lost->isUntrusted) {
                 $detail = "The certificate of $this->address is not trusted: {$lost->getMessage()}";
@@ -103,8 +101,9 @@ final class Http
      * @return array{int, array<string, string>, string}
      * @throws Lost
      */
-    private function read(Connection $connection, int $deadline): array
+    private function ask(Connection $connection, string $request, int $deadline): array
     {
+        $connection->write($request, $deadline);
         do {
             [$version, $status, $headers] = $this->head($connection, $deadline);
         } while ($status >= 100 && $status < 200);

@@ -12,6 +12,12 @@ use NestjsDelayQueue\Exception\{
 /** Problem details (RFC 9457) as exceptions. */
 final class Problem
 {
+    /** What an answer tells of a part of what was asked for. */
+    public static function ofPart(mixed $problem): DelayQueueException
+    {
+        return self::of($problem, (int) (new Answer($problem))->field('status'));
+    }
+
     /**
      * @param mixed $problem what was answered; without a code something in between has answered, such as a proxy
      * @param int $retryAfter in milliseconds

@@ -51,6 +51,7 @@ final class Transport
                     return $answer;
                 }
             } catch (UnavailableException $error) {
+                // It may pass, as what an answer tells of some.
             }
             $pause = self::pauseAfter($tries, $error);
             if ($retryFor === 0 || Time::now() + $pause > $until) {

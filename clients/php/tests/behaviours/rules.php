@@ -8,12 +8,15 @@ use NestjsDelayQueue\DelayQueue;
 use NestjsDelayQueue\Exception\DelayQueueException;
 use NestjsDelayQueue\Exception\ForbiddenException;
 use NestjsDelayQueue\Exception\InvalidArgumentException;
+use NestjsDelayQueue\Exception\ListSchedulesException;
 use NestjsDelayQueue\Exception\UnauthorizedException;
 use NestjsDelayQueue\Exception\UntrustedCertificateException;
 use NestjsDelayQueue\MessageState;
 use NestjsDelayQueue\NewMessage;
+use NestjsDelayQueue\NewSchedule;
 use NestjsDelayQueue\PublishOptions;
 use NestjsDelayQueue\ReceivedMessage;
+use NestjsDelayQueue\Settlement;
 use NestjsDelayQueue\Worker;
 
 return [
@@ -34,6 +37,7 @@ return [
             $worker->stop();
         });
         $worker->run();
+        same(1, client()->stats(topic(31))->counters['acked'], 'how many are acknowledged');
     },
 
     'B32' => function (): void {
@@ -84,6 +88,7 @@ return [
         $worker->stop();
         $failure = client()->get(topic(37), 'deep')->failure;
         holds(str_contains($failure->message, 'nested deeper'), $failure->message);
+        holds(str_contains(implode($worker->journal->lines('says')), 'nested deeper'), 'it is not logged');
     },
 
     'B38' => function (): void {
@@ -126,6 +131,62 @@ return [
         same(['LogicException', 'no such order'], [$failure->name, $failure->message], 'its name and text');
         holds(str_contains($failure->stack, 'rules.php'), $failure->stack);
         holds(str_contains(implode($worker->journal->lines('says')), 'LogicException: no such order'), 'it is not logged');
+    },
+
+    'B42' => function (): void {
+        foreach ([[], ['consumer' => 'mails-1']] as $options) {
+            $name = $options['consumer'] ?? gethostname();
+            $worker = new RunningWorker(client(), topic(42), static fn () => null, $options);
+            $receivers = static fn () => client()->explain(topic(42), 'none')->facts['receivers'];
+            $names = static fn () => array_map(static fn ($one) => $one->consumer, $receivers());
+            eventually("$name is known", static fn () => in_array($name, $names(), true));
+            $worker->stop();
+        }
+        $worker = new Worker(client(), topic(42), static fn () => null, consumer: str_repeat('x', 129));
+        refused(InvalidArgumentException::class, 'INVALID_ARGUMENT', 400, $worker->run(...));
+    },
+
+    'B43' => function (): void {
+        client()->publishMany(topic(43), array_map(static fn ($i) => new NewMessage($i), range(0, 19)));
+        $work = static function (ReceivedMessage $message, Journal $journal): void {
+            if ($message->payload === 0) {
+                client()->settle(Settlement::ack($message->receipt));
+            }
+            $journal->write('begin');
+            sleep(300);
+        };
+        $options = ['concurrency' => 20, 'shutdownTimeout' => 0, 'lease' => '5m'];
+        $worker = new RunningWorker(odd('19-settles', 43), topic(43), $work, $options);
+        eventually('all have begun', static fn () => count($worker->journal->lines('begin')) === 20);
+        $worker->stop();
+        $stats = client()->stats(topic(43));
+        same([1, 19, 0], [$stats->counters['acked'], $stats->scheduled, $stats->inFlight], 'what became of them');
+    },
+
+    'B44' => function (): void {
+        client()->schedules->put(topic(44), new NewSchedule(topic(44), 1, every: '1h'));
+        $error = throws(ListSchedulesException::class, static fn () => odd('failed-schedules', 44)->schedules->list());
+        [$failed] = $error->failed;
+        $told = [$failed->topic, $failed->ids, $failed->error->errorCode];
+        same(['away', ['nightly'], 'BROKER_UNAVAILABLE'], $told, 'which are not told');
+        holds(in_array(topic(44), array_column($error->schedules, 'id'), true), 'the others are missing');
+        client()->schedules->remove(topic(44));
+    },
+
+    'B45' => function (): void {
+        $queue = odd('more', 45);
+        same('45', $queue->publish(topic(45), 1, new PublishOptions(id: '45'))->id, 'what is published');
+        same(MessageState::Scheduled, $queue->get(topic(45), '45')->state, 'its state');
+        same(0, $queue->stats(topic(45))->dead, 'how many are dead');
+        holds($queue->explain(topic(45), '45')->advice !== '', 'there is no advice');
+        $worker = quiet($queue, 45, static function () use (&$worker): void {
+            $worker->stop();
+        });
+        $worker->run();
+        same(1, client()->stats(topic(45))->counters['acked'], 'how many are acknowledged');
+        $queue->schedules->put(topic(45), new NewSchedule(topic(45), 1, every: '1h'));
+        same([topic(45)], array_column($queue->schedules->list(topic(45)), 'id'), 'the schedules');
+        same(true, $queue->schedules->remove(topic(45)), 'whether it is removed');
     },
 ];
 

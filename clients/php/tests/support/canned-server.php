@@ -12,7 +12,8 @@ final class CannedServer
     private readonly string $file;
 
     /**
-     * @param list<string|null> $answers '': the connection is closed instead; null: nothing happens
+     * @param list<string|null|\Closure(): string> $answers '': the connection is closed instead; null: nothing happens; a
+     *     closure may take its time
      * @param string|null $certificate a file with its key, for TLS
      * @param bool $closes whether it closes the connection after each answer
      */
@@ -95,6 +96,7 @@ final class CannedServer
         }
         file_put_contents($this->file, "$request\0", FILE_APPEND);
         $answer = array_shift($this->answers);
+        $answer = $answer instanceof \Closure ? $answer() : $answer;
         return $answer === null || $answer !== '' && fwrite($connection, $answer) !== false && !$this->closes;
     }
 

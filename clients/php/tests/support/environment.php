@@ -19,7 +19,7 @@ function client(string $url = 'GATEWAY_URL', string $token = 'GATEWAY_TOKEN', mi
     return new DelayQueue(variable($url), variable($token), ...$options);
 }
 
-/** @param int $number 1 to 40 */
+/** @param int $number 1 to 60 */
 function topic(int $number): string
 {
     return sprintf('%s.%02d', variable('GATEWAY_TOPIC_PREFIX'), $number);

@@ -10,6 +10,7 @@ use NestjsDelayQueue\Exception\DelayQueueException;
 use NestjsDelayQueue\Exception\DuplicateMessageException;
 use NestjsDelayQueue\Exception\ForbiddenException;
 use NestjsDelayQueue\Exception\InvalidArgumentException;
+use NestjsDelayQueue\Exception\ListSchedulesException;
 use NestjsDelayQueue\Exception\NotFoundException;
 use NestjsDelayQueue\Exception\PayloadTooLargeException;
 use NestjsDelayQueue\Exception\PublishManyException;
@@ -222,6 +223,14 @@ return [
         holds(str_ends_with($second, '{"max":2,"wait":20000,"lease":"1s"}'), $second);
     },
 
+    'a receive may wait for longer than the timeout' => function (): void {
+        $server = new CannedServer([static function (): string {
+            usleep(500_000);
+            return answer(200, '{"messages":[]}');
+        }]);
+        same([], (new DelayQueue($server->url, timeout: '200ms', retryFor: 0))->receive('t', wait: '60s'), 'what is received');
+    },
+
     'one of many may be refused' => function (): void {
         $problem = '{"type":"urn:x","title":"Title","status":409,"detail":"why","code":"DUPLICATE_MESSAGE"}';
         $server = new CannedServer([answer(207, '{"messages":[' . PUBLISHED . ",{\"error\":$problem}]}")]);
@@ -230,6 +239,16 @@ return [
         same(['PUBLISH_MANY', 207, 'm1'], [$error->errorCode, $error->status, $error->results[0]->id], 'the refusal');
         holds($error->results[1] instanceof DuplicateMessageException, 'the second result');
         same($error->results[1]->getMessage(), $error->getPrevious()?->getMessage(), 'the first that was refused');
+    },
+
+    'schedules that cannot be told are an exception that has the others' => function (): void {
+        $problem = '{"status":503,"detail":"It is away","code":"BROKER_UNAVAILABLE"}';
+        $failed = "{\"topic\":\"t\",\"ids\":[\"a\"],\"error\":$problem}";
+        $server = new CannedServer([answer(200, "{\"schedules\":[],\"failed\":[$failed]}")]);
+        $error = throws(ListSchedulesException::class, static fn () => (new DelayQueue($server->url))->schedules->list());
+        [$one] = $error->failed;
+        same([[], 't', ['a']], [$error->schedules, $one->topic, $one->ids], 'what is told');
+        holds($one->error instanceof UnavailableException && str_contains($error->detail, 'of t cannot be told now: It is away'), $error->detail);
     },
 
     'schedules are asked for as the gateway takes it' => function (): void {

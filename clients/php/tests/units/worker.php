@@ -47,6 +47,28 @@ return [
         $worker->stop();
     },
 
+    'one message that cannot be released does not keep the others from it' => function (): void {
+        $refused = answer(404, '{"code":"TOPIC_NOT_SERVED","detail":"It is not served.","status":404}');
+        $settled = answer(200, SETTLED);
+        $server = new CannedServer([messages(), str_replace('"r1"', '"r2"', messages()), $refused, $refused, $settled]);
+        $work = static function (ReceivedMessage $message, Journal $journal): void {
+            $journal->write('begin');
+            sleep(300);
+        };
+        $options = ['lease' => 3_600_000, 'concurrency' => 2, 'shutdownTimeout' => 0];
+        $worker = new RunningWorker(new DelayQueue($server->url), 't', $work, $options);
+        eventually('both have begun', fn () => count($worker->journal->lines('begin')) === 2);
+        $worker->stop();
+        $receipts = array_map(static function ($request) {
+            preg_match_all('/"receipt":"(\w+)","outcome":"release"/', $request, $found);
+            sort($found[1]);
+            return $found[1];
+        }, array_slice($server->requests(), 2));
+        same(['r1', 'r2'], $receipts[0], 'what is released together');
+        same([1, 1], array_map(count(...), array_slice($receipts, 1)), 'how many are released alone');
+        same(1, count($worker->journal->lines('says What was not handled comes again')), 'how often it is said');
+    },
+
     'a worker goes on after requests that nobody answers, or that are refused' => function (): void {
         $unavailable = '{"code":"RECEIVER_UNAVAILABLE","detail":"It is starting.","status":503}';
         $refused = '{"code":"INVALID_ARGUMENT","detail":"delay must be less","status":400}';
@@ -58,11 +80,12 @@ return [
         ]);
         $queue = new DelayQueue($server->url, timeout: '4s');
         $work = static fn (ReceivedMessage $message, Journal $journal) => $journal->write('handled');
-        $worker = new RunningWorker($queue, 't', $work, ['wait' => '100ms', 'lease' => $lease, 'consumer' => 'shop']);
+        $worker = new RunningWorker($queue, 't', $work, ['wait' => '100ms', 'lease' => $lease]);
         eventually('all is handled', fn () => count($server->asked()) > 11);
         $worker->stop();
         same(3, count($worker->journal->lines('handled')), 'how many were handled');
-        holds(str_contains($server->requests()[0], '"consumer":"shop"'), 'who receives is not said');
+        $consumer = '"consumer":"' . gethostname() . '"';
+        holds(str_contains($server->requests()[0], $consumer), 'who receives is not said');
         $says = $worker->journal->lines('says');
         holds(str_contains($says[0], 'is asked again: GATEWAY_UNREACHABLE: '), $says[0]);
         same('says The gateway answers again.', $says[1], 'what it says then');

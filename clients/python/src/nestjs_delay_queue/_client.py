@@ -216,7 +216,7 @@ class DelayQueue:
         :param wait: the longest time until there is one, at most a minute
         :param lease: for how long they belong to this receiver, at least a second. None: as the gateway has it. 0: they are
             delivered at most once, and there is nothing to settle
-        :param consumer: names who receives, for those who look at the fleet. None: the gateway names it
+        :param consumer: names who receives, for those who look at the fleet, 1 to 128 characters. None: the gateway names it
         """
         return self._receive(_receive_request(topics, max=max, wait=wait, lease=lease, consumer=consumer))
 

@@ -40,6 +40,7 @@ class _InOnePiece(http.client.HTTPConnection):
         else:
             self._held.append(data)
 
+
 class _TlsConnection(_InOnePiece, http.client.HTTPSConnection):
     pass
 

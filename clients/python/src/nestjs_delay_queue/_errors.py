@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Sequence, Type, Union
 
 if TYPE_CHECKING:
-    from ._messages import PublishedMessage
+    from ._messages import FailedSchedules, PublishedMessage, Schedule
 
 
 class DelayQueueError(Exception):
@@ -97,6 +97,17 @@ class PublishManyError(DelayQueueError):
         )
         self.args = (results,)
         self.results = list(results)
+
+
+class ListSchedulesError(DelayQueueError):
+    """The schedules of some topics cannot be told now. ``failed`` says which, and why; ``schedules`` has the others."""
+
+    def __init__(self, schedules: Sequence[Schedule], failed: Sequence[FailedSchedules]) -> None:
+        topics = ", ".join(one.topic for one in failed)
+        super().__init__(f"Schedules of {topics} cannot be told now: {failed[0].error.detail}", "LIST_SCHEDULES", 200)
+        self.args = (schedules, failed)
+        self.schedules = list(schedules)
+        self.failed = list(failed)
 
 
 #: The code if something else than the gateway has answered, such as a proxy.

@@ -15,12 +15,12 @@ def error_to_json(error: BaseException) -> Dict[str, str]:
     stack = "".join(traceback.format_exception(type(error), error, error.__traceback__))[-_LONGEST_TEXT:]
     return {
         "name": type(error).__name__[:_LONGEST_NAME],
-        "message": clean(_message_of(error)),
-        "stack": clean(stack),
+        "message": _clean(_message_of(error)),
+        "stack": _clean(stack),
     }
 
 
-def clean(text: str) -> str:
+def _clean(text: str) -> str:
     # Names of files may have what is no UTF-8.
     return text[:_LONGEST_TEXT].encode("utf-8", "replace").decode("utf-8")
 

@@ -5,11 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union, get_type_hints
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Literal,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    Type,
+    TypeVar,
+    Union,
+    get_type_hints,
+)
 
+from ._errors import DelayQueueError, error_of
 from ._failures import error_to_json
 from ._times import Duration, Time, from_time, to_milliseconds, to_time
-
 
 Json = Mapping[str, Any]
 
@@ -59,6 +74,8 @@ def _reader_of(kind: Any) -> Callable[[Any], Any]:
         return from_time
     if kind == Optional[Failure]:
         return Failure.from_json
+    if kind is DelayQueueError:
+        return lambda told: error_of(told["status"], told)
     if kind == Sequence[FailedAttempt]:
         return lambda told: [FailedAttempt.from_json(one) for one in told]
     return lambda told: told
@@ -158,13 +175,21 @@ class PublishedMessage(Answer):
 
 @dataclass(frozen=True)
 class Failure(Answer):
-    """Why a message is dead."""
+    """Why a message is dead, or why its latest attempt failed."""
 
     reason: str
     name: str
     message: str
     code: Optional[str] = None
     stack: Optional[str] = None
+    #: The error behind it, as the gateway tells it: its name, its message, and what is behind that one.
+    cause: Optional[Json] = None
+    #: What an ``AggregateError`` consists of, likewise.
+    errors: Sequence[Json] = ()
+    #: Why the attempt before failed, if the last one ended without an error of its own.
+    last_error: Optional[Failure] = None
+    #: What the schema of the topic found wrong: each ``message`` and, if it has one, its ``path``.
+    issues: Sequence[Json] = ()
 
 
 @dataclass(frozen=True)
@@ -275,6 +300,11 @@ class TopicStats(Answer):
     next_due_at: Optional[datetime] = None
     oldest_due_at: Optional[datetime] = None
     held_until: Optional[datetime] = None
+    #: Of those that are blocked, the ones whose time has come. None, as the next: a gateway of version 0.1 does not tell it.
+    blocked_due: Optional[int] = None
+    #: Messages that have failed and are tried again.
+    retrying: Optional[int] = None
+    oldest_blocked_due_at: Optional[datetime] = None
 
 
 @dataclass(frozen=True)
@@ -318,6 +348,15 @@ class Schedule(Answer):
     next: Optional[datetime] = None
     #: Its latest occurrence that was published.
     last: Optional[datetime] = None
+
+
+@dataclass(frozen=True)
+class FailedSchedules(Answer):
+    """Schedules of a topic that cannot be told now."""
+
+    topic: str
+    ids: Sequence[str]
+    error: DelayQueueError
 
 
 def optional_duration(name: str, value: Optional[Duration]) -> Optional[int]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Optional, Sequence
+from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
-from ._errors import NotFoundError
+from ._errors import ListSchedulesError, NotFoundError
 from ._json import json_of
 from ._messages import (
     CatchUp,
+    FailedSchedules,
+    Json,
     Overlap,
     PublishedMessage,
     Schedule,
@@ -28,10 +30,14 @@ class Schedules:
         self._transport = transport
 
     def list(self, topic: Optional[str] = None) -> List[Schedule]:
-        return self._transport.send(
-            Request("GET", path("schedules", topic=topic)),
-            lambda told: [Schedule.from_json(one) for one in told["schedules"]],
-        )
+        """Those of a topic, or of all topics that this token may read, in the order of their ids.
+
+        :raises ListSchedulesError: if those of some topics cannot be told now; it has the others
+        """
+        schedules, failed = self._transport.send(Request("GET", path("schedules", topic=topic)), _listed)
+        if failed:
+            raise ListSchedulesError(schedules, failed)
+        return schedules
 
     def get(self, id: str) -> Schedule:
         """:raises NotFoundError: if there is none"""
@@ -121,3 +127,9 @@ class Schedules:
 
     def _send(self, method: str, *parts: str) -> Schedule:
         return self._transport.send(Request(method, path("schedules", *parts)), Schedule.from_json)
+
+
+def _listed(told: Json) -> Tuple[List[Schedule], List[FailedSchedules]]:
+    # A gateway of version 0.1 refuses all if it cannot tell some.
+    failed = [FailedSchedules.from_json(one) for one in told.get("failed", ())]
+    return [Schedule.from_json(one) for one in told["schedules"]], failed

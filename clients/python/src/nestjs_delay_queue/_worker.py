@@ -6,6 +6,7 @@ import inspect
 import logging
 import queue as queues
 import signal
+import socket
 import threading
 import time
 from concurrent.futures import Future
@@ -26,6 +27,9 @@ from ._transport import Interrupted, Pauses
 
 #: What the gateway gives at most in one request.
 _MOST_RECEIVED = 200
+
+#: Longest name of who receives, in characters.
+_LONGEST_CONSUMER = 128
 
 #: Longest delay that the gateway takes, and what counts if nobody can say how long it is, in milliseconds.
 _LONGEST_DELAY = 315_576_000_000
@@ -67,8 +71,8 @@ class Worker:
 
     The handler returns: the message is done. It raises: the message comes again by its backoff, and is a dead letter after
     its last attempt; see also :class:`RetryLaterError` and :class:`UnrecoverableError`. What it returns is of no meaning, but a
-    coroutine, a generator or a future has not run yet: it counts as a failure. Leases are renewed while handlers run. A handler that may be stopped half-way looks at ``message.lost``: it is set once the message may be handled
-    elsewhere.
+    coroutine, a generator or a future has not run yet: it counts as a failure. Leases are renewed while handlers run. A
+    handler that may be stopped half-way looks at ``message.lost``: it is set once the message may be handled elsewhere.
 
     Whatever happens to the gateway, the worker goes on by itself once it is back. It logs to ``nestjs_delay_queue``. A
     process that forks starts its workers afterwards, since threads do not come along.
@@ -78,11 +82,11 @@ class Worker:
     :param lease: for how long a message is this worker's if the worker dies; at least a second
     :param timeout: how long a handler may take. Then its attempt has failed and ``message.lost`` is set; its thread cannot be
         ended, and is busy until the handler returns, whose result is of no meaning any more. None: no end
-    :param wait: for how long one request waits for messages, a second to a minute. Where a proxy does not tell the gateway that
-        a stopped worker waits no more, what falls due meanwhile comes after its lease
+    :param wait: for how long one request waits for messages, 100 ms to a minute. Where a proxy does not tell the gateway that a
+        stopped worker waits no more, what falls due meanwhile comes after its lease
     :param shutdown_timeout: how long the handlers that run have to end when the worker is stopped. Then ``message.lost`` is
         set for them, and their leases are renewed no longer, so that their messages come again
-    :param consumer: names this worker for those who look at the fleet. None: the gateway names it
+    :param consumer: names this worker for those who look at the fleet, 1 to 128 characters. None: its host does
     """
 
     def __init__(
@@ -99,7 +103,7 @@ class Worker:
         consumer: Optional[str] = None,
     ) -> None:
         self._queue = queue
-        self._consumer = consumer
+        self._consumer = _host_name() if consumer is None else consumer
         self._topics = [topics] if isinstance(topics, str) else list(topics)
         if not self._topics:
             raise invalid("A worker needs a topic at least.")
@@ -112,7 +116,7 @@ class Worker:
         self._lease = milliseconds_within("lease", lease, 1000)
         self._timeout = None if timeout is None else milliseconds_within("timeout", timeout, SHORTEST_TIMEOUT)
         # A shorter wait would ask all the time, and the gateway takes no longer one.
-        self._wait = milliseconds_within("wait", wait, 1000, 60_000)
+        self._wait = milliseconds_within("wait", wait, SHORTEST_TIMEOUT, 60_000)
         limit = milliseconds_within("shutdown_timeout", shutdown_timeout, SHORTEST_TIMEOUT, or_zero=True)
         self._shutdown_timeout = limit / 1000
         self._settler = Settler(queue, self._lease)
@@ -308,6 +312,11 @@ class Worker:
         logger.warning("The handler of %s failed for the message %r: %s", message.topic, message.id, error)
         if message.lease > 0:
             self._settler.settle_later(message, Settlement(message.receipt, "retry", reason=error))
+
+
+def _host_name() -> Optional[str]:
+    """None: it has no name, and the gateway gives one."""
+    return socket.gethostname()[:_LONGEST_CONSUMER] or None
 
 
 def _runs_later(handler: Handler) -> bool:

@@ -98,10 +98,12 @@ final class Loop
     private function receive(): ?ReceivedMessage
     {
         $worker = $this->worker;
+        $log = fn (string $line) => ($this->tell)('log', $line);
         for ($failures = 0; !$this->isOrphan(); ) {
             pcntl_sigprocmask(SIG_UNBLOCK, Worker::SIGNALS);
             try {
-                $messages = $worker->queue->receiveFor(0, $worker->topics, 1, $worker->wait, $worker->lease, $worker->consumer);
+                $messages = $worker->queue
+                    ->receiveFor(0, $worker->topics, 1, $worker->wait, $worker->lease, $worker->consumer, $log);
                 pcntl_sigprocmask(SIG_BLOCK, Worker::SIGNALS);
                 ($this->tell)('back');
                 $failures = 0;

@@ -158,9 +158,7 @@ final class Supervisor
             }
             $this->told('back');
         } catch (DelayQueueException $error) {
-            $isOfOne = !Transport::mayPass($error) && !$error instanceof UnauthorizedException;
-            if ($isOfOne && count($leased) > 1) {
-                // One may be the reason, such as that its topic is not served any more: the others are extended without it.
+            if (self::mayBeDueToOne($error) && count($leased) > 1) {
                 array_map(fn (Held $one) => $this->extend([$one], $now), $leased);
                 return;
             }
@@ -206,18 +204,37 @@ final class Supervisor
         }
     }
 
-    /** Of messages whose process was ended. */
+    /** What is told of messages whose process was ended: of all that were ended in the meantime, in one request. */
     private function settle(): void
     {
-        if ($this->unsettled === []) {
-            return;
+        $settlements = $this->unsettled;
+        $this->unsettled = [];
+        if ($settlements !== []) {
+            $this->settleTogether($settlements);
         }
+    }
+
+    /** @param non-empty-list<Settlement> $settlements */
+    private function settleTogether(array $settlements): void
+    {
         try {
-            $this->worker->queue->settleFor(0, $this->unsettled, $this->timeout);
+            $this->worker->queue->settleFor(0, $settlements, $this->timeout);
         } catch (DelayQueueException $error) {
+            if (self::mayBeDueToOne($error) && count($settlements) > 1) {
+                array_map(fn (Settlement $one) => $this->settleTogether([$one]), $settlements);
+                return;
+            }
             $this->say("What was not handled comes again after its lease, since settling it failed: {$error->getMessage()}");
         }
-        $this->unsettled = [];
+    }
+
+    /**
+     * Whether a request about several messages may have been refused because of one, such as of a topic that is not
+     * served any more. Then the others are asked for without it.
+     */
+    private static function mayBeDueToOne(DelayQueueException $error): bool
+    {
+        return !Transport::mayPass($error) && !$error instanceof UnauthorizedException;
     }
 
     /** That the gateway is away is said once, however many notice it. */
