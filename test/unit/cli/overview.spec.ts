@@ -1,9 +1,11 @@
 import { expect, it } from 'vitest';
+import type { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
 import type { FleetReceiver } from '../../../lib/admin/fleet.js';
 import type { MessageDetails } from '../../../lib/admin/message-details.js';
 import type { PeekPage } from '../../../lib/admin/peek.js';
 import type { TopicStats } from '../../../lib/admin/topic-stats.js';
-import { nextCommand, overviewColumns } from '../../../lib/cli/overview.js';
+import { countAll, nextCommand, overviewColumns } from '../../../lib/cli/overview.js';
+import { Gate } from '../../support/waiting.js';
 
 const NOW = Date.UTC(2026, 10, 26, 3);
 const ago = (milliseconds: number): Date => new Date(NOW - milliseconds);
@@ -35,6 +37,19 @@ it('who receives is busy, or gone', () => {
   expect(cell('TROUBLE', unowned, [{ ...receiver, state: 'idle' }])).toBe('');
   expect(cell('TROUBLE', unowned, [{ ...receiver, state: 'gone' }])).toBe('received by nobody for 1m 30s');
   expect(cell('TROUBLE', unowned)).toBe('handled by nobody');
+});
+
+it('who receives is asked for before all is counted, so that what is away is waited for once', async () => {
+  const asked = new Gate();
+  const admin = {
+    topics: async () => [],
+    statsOf: async () => asked.opened.then(() => []),
+    fleet: async () => {
+      asked.open();
+      return { receivers: [] };
+    },
+  };
+  expect(await countAll(admin as unknown as DelayQueueAdmin)).toEqual([]);
 });
 
 /** What is next if a topic waits like this, and of each topic these messages do. */
