@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DelayedHandler } from 'nestjs-delay-queue';
 import { Redis } from 'ioredis';
 import { beforeEach, expect, inject, it, onTestFinished } from 'vitest';
-import { CliBed, TOPIC } from '../support/cli/cli-bed.js';
+import { CliBed, type CliBedOptions, TOPIC } from '../support/cli/cli-bed.js';
 import { runInProcess } from '../support/cli/run-in-process.js';
 import { whileServing } from '../support/cli/while-serving.js';
 import { inBackticks, readDocument, section, table } from '../support/docs/markdown.js';
@@ -96,12 +96,32 @@ const NIGHTS: Readonly<Record<string, Night>> = {
     screen: /^order\.timeout +1 +1 +1 +0 +0 .* 1m( \d+s)?$/m,
     codes: [0, 0],
     during: async (walk) =>
-      whileHandling(Hanging, async ({ env, admin }) => {
+      whileHandling(Hanging, async ({ env, admin, run }) => {
         await publish(env, '1', '2');
         await eventually(async () => expect((await admin.fleet()).processes).toMatchObject([{ busy: 1, waiting: 1 }]));
         await grow(env);
         await walk(env);
+        const { stdout } = await run('peek', TOPIC, '--state', 'in-flight');
+        const [, running = ''] =
+          /^ID +KEY +WAS DUE +LEASE ENDS .*\n([12]) +customer +\d+.* ago +in \d+/.exec(stdout) ?? [];
+        const why = await run('explain', TOPIC, running, '--key', 'customer');
+        expect(why.stdout).toMatch(/^cause +running: .*\nwas due +\S+Z \(.* ago\)$/m);
       }),
+  },
+  'overdue behind others of their key': {
+    screen: /^order\.timeout +1 +0 +1 .* 1m( \d+s)? +1 overdue behind others of their key, or its limits$/m,
+    codes: [0, 0],
+    during: async (walk) =>
+      whileHandling(
+        Hanging,
+        async ({ env, run }) => {
+          await publish(env, '1', '2');
+          await grow(env);
+          await walk(env);
+          expect((await run('stats', TOPIC)).stdout).toMatch(/^blocked +1, of which are due 1, the oldest one /m);
+        },
+        { ordered: true },
+      ),
   },
   'receiver, busy': {
     screen: /^order\.timeout .* 1 receiver, busy$/m,
@@ -186,14 +206,15 @@ it.each(Object.entries(NIGHTS))('two commands tell the cause: %s', async (shows,
 
 async function publish(env: Env, ...ids: readonly string[]): Promise<void> {
   for (const id of ids) {
-    expect(await runInProcess(['publish', TOPIC, '1', '--id', id], { env })).toMatchObject({ code: 0 });
+    const { code } = await runInProcess(['publish', TOPIC, '1', '--id', id, '--key', 'customer'], { env });
+    expect(code).toBe(0);
   }
 }
 
 /** Makes what waits of the topic a minute older. */
 async function grow({ DELAY_QUEUE_REDIS: url = '', DELAY_QUEUE_PREFIX: prefix = 'dq' }: Env): Promise<void> {
   const redis = new Redis(url);
-  for (const key of await redis.keys(`{${prefix}:${TOPIC}:*}:scheduled`)) {
+  for (const key of await redis.keys(`{${prefix}:${TOPIC}:*}:[sb]*ed`)) {
     for (const id of await redis.zrange(key, 0, -1)) await redis.zincrby(key, -60_000, id);
   }
   redis.disconnect();
@@ -207,8 +228,12 @@ async function newPrefix(): Promise<Env> {
 }
 
 /** Runs something while an application handles the topic in its way. */
-async function whileHandling(handler: new () => object, work: (bed: CliBed) => Promise<void>): Promise<void> {
-  const bed = new CliBed(inject('redisUrl'), { handlers: [handler] });
+async function whileHandling(
+  handler: new () => object,
+  work: (bed: CliBed) => Promise<void>,
+  options: CliBedOptions = {},
+): Promise<void> {
+  const bed = new CliBed(inject('redisUrl'), { handlers: [handler], ...options });
   await bed.open();
   onTestFinished(() => bed.close());
   await bed.whileHandling(async () => work(bed).finally(() => morning.open()));
