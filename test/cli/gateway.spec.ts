@@ -43,10 +43,10 @@ describe('gateway', () => {
   });
 
   it('keeps messages in its own memory with --redis embedded:', async () => {
-    const { url, close } = await startStandaloneGateway({ redisUrl: 'embedded:', topics: ['orders'] });
-    onTestFinished(close);
-    expect((await send(url, '/v1/topics/orders/messages', TOKEN, { id: '42', payload: 7 })).status).toBe(201);
-    const received = await send(url, '/v1/topics/orders/receive', TOKEN, { wait: '20s' });
+    const gateway = await startStandaloneGateway({ redisUrl: 'embedded:', topics: ['orders'] });
+    onTestFinished(() => gateway.close());
+    expect((await send(gateway.url, '/v1/topics/orders/messages', TOKEN, { id: '42', payload: 7 })).status).toBe(201);
+    const received = await send(gateway.url, '/v1/topics/orders/receive', TOKEN, { wait: '20s' });
     expect(await received.json()).toMatchObject({ messages: [{ id: '42', payload: 7 }] });
   });
 

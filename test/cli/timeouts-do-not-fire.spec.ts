@@ -215,7 +215,7 @@ async function publish(env: Env, ...ids: readonly string[]): Promise<void> {
 async function grow({ DELAY_QUEUE_REDIS: url = '', DELAY_QUEUE_PREFIX: prefix = 'dq' }: Env): Promise<void> {
   const redis = new Redis(url);
   for (const key of await redis.keys(`{${prefix}:${TOPIC}:*}:[sb]*ed`)) {
-    for (const id of await redis.zrange(key, 0, -1)) await redis.zincrby(key, -60_000, id);
+    for (const id of await redis.zrange(key, '0', '-1')) await redis.zincrby(key, -60_000, id);
   }
   redis.disconnect();
 }

@@ -40,8 +40,8 @@ export function inspectContract(it: BrokerTest): void {
       ]);
 
       expect(await bed.broker.explain(bed.partition, 'a')).toMatchObject({ token, dueAt: LONG_AGO });
-      for (const message of [await bed.get('a'), listed.messages[0], tagged.messages[0]]) {
-        expect(message).toMatchObject({ state: 'in-flight', dueAt: LONG_AGO });
+      for (const shown of [await bed.get('a'), listed.messages[0], tagged.messages[0]]) {
+        expect(shown).toMatchObject({ state: 'in-flight', dueAt: LONG_AGO });
       }
     });
 
