@@ -115,7 +115,7 @@ const RULES: Readonly<Record<FoundCause, Rule>> = {
   'no-consumer': {
     holds: ({ message, handlers, receivers }) =>
       waits(message) && handlers.length === 0 && !receivers.some(({ state }) => state !== 'gone'),
-    advise: ({ topic, receivers }) => adviseOnNobody(topic, receivers),
+    advise: adviseOnNobody,
   },
   'no-owner': {
     holds: (evidence) => waits(evidence.message) && evidence.owner === undefined && !isForReceivers(evidence),
@@ -243,15 +243,19 @@ function isForReceivers({ receivers, handlers }: Evidence): boolean {
   return isReceived && receivers.every(({ waiting }) => waiting === 0);
 }
 
-function adviseOnNobody(topic: string, receivers: readonly SeenReceiver[]): string {
+function adviseOnNobody({ topic, receivers, partition, owner, isOwnerAlive }: Evidence): string {
   const last = receivers.toSorted((a, b) => b.seenAt - a.seenAt)[0];
   if (last) {
     return `Nobody receives the topic any more: ${quoted(last.consumer)} did so last, at ${shown(last.seenAt)}. Start the one who is to receive it.`;
   }
+  const gone =
+    owner === undefined || isOwnerAlive
+      ? ''
+      : ` ${owner}, which had partition ${partition} last, sends no heartbeats: it has ended, hangs, or cannot reach Redis.`;
   return (
-    `No process handles the topic, and nobody receives it. Start a process that has @DelayedHandler('${topic}') in a provider of an imported ` +
-    `module, or an option 'push' or 'forward' for it, or somebody who receives it, on the same Redis with the same prefix; if it runs, see ` +
-    `whether its intake was stopped.`
+    `No process handles the topic, and nobody receives it.${gone} Start a process that has @DelayedHandler('${topic}') in a provider of an ` +
+    `imported module, or an option 'push' or 'forward' for it, or somebody who receives it and the gateway that they ask, on the same Redis ` +
+    `with the same prefix; if it runs, see whether its intake was stopped.`
   );
 }
 
@@ -279,8 +283,9 @@ function adviseRunning(evidence: Evidence): string {
       `lease ends, at ${end}.${afterwards}`
     );
   }
+  const since = message.dueAt === undefined ? '' : `, since ${shown(message.dueAt)} at the earliest`;
   return (
-    `${runner} handles it, and renews its lease until the handler has ended. If the handler hangs, a cancel aborts its signal, ` +
+    `${runner} handles it${since}, and renews its lease until the handler has ended. If the handler hangs, a cancel aborts its signal, ` +
     `and a 'timeout' limits every run.${afterwards}`
   );
 }
@@ -316,10 +321,12 @@ function loadOf(owner: string | undefined, state: Evidence['ownerState']): strin
   }
   const { busy, concurrency, waiting } = state;
   const calls = ` ${owner} has ${busy} of ${concurrency} handler calls under way`;
-  if (busy >= concurrency) return `${calls}: raise 'concurrency', start more processes, or make the handler faster.`;
+  const hung = ` If none of them ends, they hang: see what is in flight and since when, and give the handler a 'timeout'.`;
+  if (busy >= concurrency)
+    return `${calls}: raise 'concurrency', start more processes, or make the handler faster.${hung}`;
   return (
     `${calls}, and yet ${counted(waiting, 'partition')} ${waiting === 1 ? 'waits' : 'wait'}: as many calls of one handler run as may. ` +
-    `Raise the 'concurrency' of that handler, start more processes, or make it faster.`
+    `Raise the 'concurrency' of that handler, start more processes, or make it faster.${hung}`
   );
 }
 

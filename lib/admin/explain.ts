@@ -52,7 +52,7 @@ export interface ExplainFacts {
   /** When the facts were read, on the Redis server's clock. */
   readonly at: Date | undefined;
   readonly state: 'scheduled' | 'in-flight' | 'dead' | 'finished' | undefined;
-  /** When it is due, if it is scheduled. */
+  /** When it is due, if it is scheduled; when it was due, if it is in flight: its handler has not begun before. */
   readonly dueAt: Date | undefined;
   /** When it expires, if it was published with `expireAfter` and was not delivered yet. */
   readonly expiresAt: Date | undefined;
@@ -266,7 +266,7 @@ function toFacts(evidence: Evidence, storedId: string): ExplainFacts {
     partition,
     at: toDate(now),
     state,
-    dueAt: atIf('scheduled'),
+    dueAt: atIf('scheduled') ?? (message.dueAt === undefined ? undefined : toDate(message.dueAt)),
     expiresAt: expiresAt === undefined ? undefined : toDate(expiresAt),
     leaseEndsAt: atIf('in-flight'),
     diedAt: atIf('dead'),

@@ -26,7 +26,7 @@ export interface MessageDetails {
   readonly at: Date;
   /** By its publisher's estimate of the Redis server's clock; `undefined` if what is stored cannot be decoded. */
   readonly publishedAt: Date | undefined;
-  /** Finished: when it was due last. */
+  /** In flight or finished: when it was due last. Its handler has not begun before. `undefined` if that is not known. */
   readonly dueAt: Date | undefined;
   /** Finished: how long the last handler call ran, in milliseconds; `undefined` if it was never called, or that is not known. */
   readonly duration: number | undefined;
@@ -73,7 +73,7 @@ export function toDetails(
   stored: StoredMessage,
   serializer: PayloadSerializer | undefined,
 ): MessageDetails {
-  const { storedId, envelope, state, at, deliveries, attempts, failure, history, blockedBy, ending } = stored;
+  const { storedId, envelope, state, at, dueAt, deliveries, attempts, failure, history, blockedBy, ending } = stored;
   const { payload, headers, tags, publishedAt, options } = readablePart(topic, serializer, envelope);
   const common = {
     topic,
@@ -82,7 +82,7 @@ export function toDetails(
     outcome: ending?.outcome,
     at: toDate(at),
     publishedAt: optionalDate(publishedAt),
-    dueAt: optionalDate(ending?.dueAt),
+    dueAt: optionalDate(ending?.dueAt ?? dueAt),
     duration: ending?.duration,
     process: ending?.process,
     deliveries,

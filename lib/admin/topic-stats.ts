@@ -96,6 +96,14 @@ export interface TopicStats extends TopicCounts {
   readonly unreachable: readonly number[];
 }
 
+/** A message that has waited for longer than this after it was due is late, in milliseconds. */
+export const LATE = 10_000;
+
+/** The earliest due time of all whose time has come and that have not begun, also behind others of their key. */
+export function oldestOverdueOf(counts: Pick<TopicCounts, 'oldestDueAt' | 'oldestBlockedDueAt'>): Date | undefined {
+  return earliest([counts.oldestDueAt, counts.oldestBlockedDueAt]);
+}
+
 /** A topic, and what it holds or why that cannot be told. */
 export type CountedTopic =
   | { readonly topic: string; readonly stats: TopicStats }
@@ -219,7 +227,7 @@ function toCounters({ died, ...counters }: PartitionCounters): TopicCounters {
   return { ...counters, dead: died };
 }
 
-export function earliest(times: readonly (Date | undefined)[]): Date | undefined {
+function earliest(times: readonly (Date | undefined)[]): Date | undefined {
   return inOrder(times)[0];
 }
 

@@ -13,6 +13,8 @@ export interface StoredMessage {
    * another program wrote it.
    */
   readonly at: number;
+  /** In flight: when it was due, so its handler has not begun before; left out if that is not known. Epoch milliseconds. */
+  readonly dueAt?: number;
   readonly deliveries: number;
   readonly attempts: number;
   readonly failure: Failure | undefined;
@@ -36,7 +38,10 @@ export interface Ending {
 }
 
 /** A message with all that decides about when it is delivered. */
-export interface MessageLook extends Pick<StoredMessage, 'at' | 'deliveries' | 'attempts' | 'failure' | 'blockedBy'> {
+export interface MessageLook extends Pick<
+  StoredMessage,
+  'at' | 'dueAt' | 'deliveries' | 'attempts' | 'failure' | 'blockedBy'
+> {
   /** What has ended is not looked at. */
   readonly state: Exclude<StoredMessage['state'], 'finished'>;
   /** The broker's clock when it looked, in whole milliseconds. */

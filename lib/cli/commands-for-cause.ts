@@ -1,5 +1,6 @@
 import type { ExplainCause } from '../admin/explain-causes.js';
 import type { ExplainFacts } from '../admin/explain.js';
+import type { MessageDetails } from '../admin/message-details.js';
 import { shown } from './text.js';
 
 /** What commands name. */
@@ -30,13 +31,21 @@ const COMMANDS: Readonly<Record<ExplainCause, (named: Named) => readonly string[
   'rate-limited': ({ topic, facts }) => [facts.heldUntil === undefined ? `stats ${topic}` : `resume ${topic}`],
   'max-in-flight': ({ topic }) => [`peek ${topic} --state in-flight`],
   starved: ofFleet,
-  behind: ofFleet,
+  behind: ({ topic }) => [`fleet ${topic}`, `peek ${topic} --state in-flight`],
 };
 
 export function commandsFor(cause: ExplainCause, facts: ExplainFacts): readonly string[] {
-  const { topic, id, key } = facts;
-  const message = key === undefined || key === id ? word(id) : `${word(id)} --key ${word(key)}`;
-  return COMMANDS[cause]({ topic, message, facts });
+  const { topic, id, key = id } = facts;
+  return COMMANDS[cause]({ topic, message: named({ id, key }), facts });
+}
+
+/** The command that tells why a message waits. */
+export function explaining({ topic, id, key }: MessageDetails): string {
+  return `explain ${topic} ${named({ id, key })}`;
+}
+
+function named({ id, key }: { readonly id: string; readonly key: string }): string {
+  return key === id ? word(id) : `${word(id)} --key ${word(key)}`;
 }
 
 /** As a word of a shell. */

@@ -16,6 +16,7 @@ export function messageColumns(
 ): Column<MessageDetails>[] {
   return [
     ...NAME,
+    ...(state === 'in-flight' ? [wasDue(now)] : []),
     { title: AT[state].toUpperCase(), cell: ({ at }) => relative(at, now) },
     ATTEMPTS,
     ...(state === 'finished' ? [{ title: 'OUTCOME', cell: ({ outcome }: MessageDetails) => outcome ?? '-' }] : []),
@@ -24,6 +25,11 @@ export function messageColumns(
       ? [{ title: 'FAILURE', cell: ({ failure }: MessageDetails) => shownFailure(failure) }]
       : [PAYLOAD]),
   ];
+}
+
+/** Since when it may be handled. */
+function wasDue(now: number): Column<MessageDetails> {
+  return { title: 'WAS DUE', cell: ({ dueAt }) => (dueAt ? relative(dueAt, now) : '-') };
 }
 
 /** The same for messages of several states. */

@@ -1,10 +1,11 @@
 import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import type { FleetReceiver } from '../admin/fleet.js';
-import type { TopicStats } from '../admin/topic-stats.js';
+import { LATE, type TopicStats, oldestOverdueOf } from '../admin/topic-stats.js';
 import { type ToldError, toldError } from './cli-error.js';
+import { explaining } from './commands-for-cause.js';
 import type { Paint } from './paint.js';
 import type { Column } from './table.js';
-import { shown, shownCount, shownNumber } from './text.js';
+import { shown, shownCount, shownNumber, told } from './text.js';
 import { relative, shownDuration } from './times.js';
 
 /** A topic of the overview: what it holds, or why that cannot be told. */
@@ -22,15 +23,39 @@ export interface OverviewTopic {
  * @throws what the first one failed with if none can be counted
  */
 export async function countAll(admin: DelayQueueAdmin): Promise<OverviewTopic[]> {
-  const all = await admin.statsOf(await admin.topics());
+  // Side by side: what is away keeps each of them for as long as it may take.
+  const [all, fleet] = await Promise.all([
+    admin.topics().then((names) => admin.statsOf(names)),
+    admin.fleet({ minutes: 0 }),
+  ]);
   const [first] = all;
   if (first && !first.stats && all.every(({ stats }) => !stats)) throw first.error;
-  const fleet = await admin.fleet({ minutes: 0 });
   return all.map((one) => {
     const { topic, stats } = one;
     const receivers = fleet.receivers.filter((receiver) => receiver.topic === topic);
     return { topic, receivers, stats, error: stats ? undefined : toldError(one.error) };
   });
+}
+
+/**
+ * The command that tells why a message of the topic that is worst off waits: one that is late, or else one whose last attempt failed;
+ * `undefined` if there is none. It asks for a page of messages.
+ */
+export async function nextCommand(
+  admin: Pick<DelayQueueAdmin, 'peek'>,
+  counted: readonly TopicStats[],
+  now: number,
+): Promise<string | undefined> {
+  // Lists need all partitions.
+  const whole = counted.filter(({ unreachable }) => unreachable.length === 0);
+  const since = (stats: TopicStats): number => oldestOverdueOf(stats)?.getTime() ?? now;
+  const late = whole.filter((stats) => now - since(stats) > LATE).toSorted((a, b) => since(a) - since(b));
+  const [worst = whole.find(({ retrying }) => retrying > 0)] = late;
+  if (!worst) return undefined;
+  // In the order of due times, so that what is late comes first, and what is tried again soon.
+  const { messages } = await admin.peek(worst.topic, 'scheduled');
+  const example = messages.find(({ at, failure }) => at.getTime() <= now || failure !== undefined);
+  return example && explaining(example);
 }
 
 /** The form of a topic in JSON. */
@@ -56,7 +81,7 @@ export function overviewColumns(now: number, paint: Paint): Column<OverviewTopic
     { title: 'NEXT DUE', cell: ({ stats }) => (stats?.nextDueAt ? relative(stats.nextDueAt, now) : '-') },
     {
       title: 'OLDEST OVERDUE',
-      cell: ({ stats }) => (stats?.oldestDueAt ? shownDuration(now - stats.oldestDueAt.getTime()) : '-'),
+      cell: ({ stats }) => told(stats && oldestOverdueOf(stats), (at) => shownDuration(now - at.getTime())) ?? '-',
       align: 'right',
     },
     { title: 'TROUBLE', cell: (one) => troubleOf(one, now), paint: (text) => paint('yellow', text) },
@@ -70,14 +95,17 @@ function countColumn(title: string, count: (stats: TopicStats) => number): Colum
 /** What is wrong with a topic at first sight; empty if nothing is. */
 function troubleOf({ receivers, stats, error }: OverviewTopic, now: number): string {
   if (!stats) return shown(error?.message ?? '');
-  const { paused, due, heldUntil, partitions, unreachable } = stats;
+  const { paused, due, blockedDue, heldUntil, oldestBlockedDueAt, partitions, unreachable } = stats;
   if (unreachable.length > 0) {
     return `${unreachable.length} of ${partitions.length + unreachable.length} partitions do not answer and are not counted`;
   }
   if (paused) return 'paused';
   if (heldUntil && heldUntil.getTime() > now) return `held for ${shownDuration(heldUntil.getTime() - now)}`;
   const unowned = partitions.filter(({ owner }) => owner === undefined).length;
-  if (unowned === 0) return '';
+  if (unowned === 0) {
+    const isLate = oldestBlockedDueAt !== undefined && now - oldestBlockedDueAt.getTime() > LATE;
+    return isLate ? `${shownNumber(blockedDue)} overdue behind others of their key, or its limits` : '';
+  }
   if (receivers.length > 0 && receivers.every(({ waiting }) => waiting === 0)) return shownWait(receivers, due, now);
   return unowned === partitions.length ? 'handled by nobody' : `${unowned} of ${partitions.length} partitions unowned`;
 }

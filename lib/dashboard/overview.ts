@@ -1,6 +1,6 @@
 import type { DoctorReport } from '../admin/doctor.js';
 import type { WorkMinute } from '../admin/fleet.js';
-import { type TopicCounts, type TopicStats, earliest } from '../admin/topic-stats.js';
+import { LATE, type TopicCounts, type TopicStats, oldestOverdueOf } from '../admin/topic-stats.js';
 import type { DashboardQueues } from './route.js';
 
 /** A topic in the overview. */
@@ -52,9 +52,6 @@ export interface Overview {
   readonly problems: readonly Problem[];
 }
 
-/** A message that has waited for longer than this after it was due is late, in milliseconds. */
-const LATE = 10_000;
-
 /** @param examine asks the doctor */
 export async function lookOver({ admin }: DashboardQueues, examine: () => Promise<DoctorReport>): Promise<Overview> {
   const [counted, fleet, { findings }] = await Promise.all([
@@ -100,8 +97,15 @@ function toLine(
 ): TopicLine {
   const unowned = partitions.filter(({ owner }) => owner === undefined).length;
   const overdue = stats.due + stats.blockedDue;
-  const oldestOverdueAt = earliest([stats.oldestDueAt, stats.oldestBlockedDueAt]);
-  return { ...stats, overdue, oldestOverdueAt, partitions: partitions.length, unowned, ...there, minutes };
+  return {
+    ...stats,
+    overdue,
+    oldestOverdueAt: oldestOverdueOf(stats),
+    partitions: partitions.length,
+    unowned,
+    ...there,
+    minutes,
+  };
 }
 
 function problemsOf(line: TopicLine, at: Date): TopicProblem[] {

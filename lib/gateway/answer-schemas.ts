@@ -252,7 +252,7 @@ const Facts = z
     partition: count.optional().describe('Where it is in the topic.'),
     at: time.optional().describe('When the facts were read.'),
     state: state.optional().describe('Where it is now.'),
-    dueAt: time.optional().describe('When it is due, if it is scheduled.'),
+    dueAt: time.optional().describe('When it is due, if it is scheduled; when it was, if it is in flight.'),
     expiresAt: time
       .optional()
       .describe('When it expires, if it was published with `expireAfter` and not delivered yet.'),

@@ -35,7 +35,7 @@ export interface TopicBacklog {
   readonly finished: number;
   /** Messages whose last attempt failed and that are tried again. */
   readonly retrying: number;
-  /** How long the earliest unclaimed message has been due, in seconds; 0 if none is due. */
+  /** How long the earliest unclaimed message has been due, in seconds; 0 if none is due. What is blocked does not count. */
   readonly oldestOverdue: number;
   /** Partitions that no process owns, such as those of a topic that is received while all who do are busy. */
   readonly unownedPartitions: number;

@@ -81,7 +81,10 @@ export interface TopicHealth {
   readonly paused: boolean;
   /** This process has a handler for the topic, and takes none of its work: its intake was stopped here, or not started yet. */
   readonly stopped: boolean;
-  /** Messages in partitions of this process that wait although they are due; `undefined` if there are none. */
+  /**
+   * Messages in partitions of this process that wait although they are due; `undefined` if there are none. What is blocked behind others of
+   * its key, or by a limit of it, does not count: this process could not take it.
+   */
   readonly overdue: OverdueMessages | undefined;
   /**
    * This process is connected, but makes no progress for 3 heartbeats: messages are overdue and it is free to take them, but

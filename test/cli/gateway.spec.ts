@@ -1,17 +1,23 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DelayQueueReceiver } from '../../lib/consumer/delay-queue.receiver.js';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { useCliBed } from '../support/cli/cli-bed.js';
 import { runInProcess } from '../support/cli/run-in-process.js';
 import { whileServing } from '../support/cli/while-serving.js';
+import { TOKEN } from '../support/gateway/gateway.js';
+import { startStandaloneGateway } from '../support/gateway/standalone-gateway.js';
 import { folderOfRun } from '../support/processes/left-processes.js';
 import { until } from '../support/waiting.js';
 
 const bed = useCliBed('file', async () => {});
 
-async function send(url: string, path: string, token?: string): Promise<Response> {
-  return fetch(`${url}${path}`, { headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }) } });
+async function send(url: string, path: string, token?: string, body?: object): Promise<Response> {
+  const headers = {
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...(body && { 'content-type': 'application/json' }),
+  };
+  return fetch(`${url}${path}`, { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) });
 }
 
 describe('gateway', () => {
@@ -34,6 +40,14 @@ describe('gateway', () => {
       expect(await (await send(url, '/health')).json()).toEqual({ status: 'up' });
     });
     expect(errors).toContain('It serves orders, mails. Everybody on this machine may do everything. Ctrl-C ends it.');
+  });
+
+  it('keeps messages in its own memory with --redis embedded:', async () => {
+    const gateway = await startStandaloneGateway({ redisUrl: 'embedded:', topics: ['orders'] });
+    onTestFinished(() => gateway.close());
+    expect((await send(gateway.url, '/v1/topics/orders/messages', TOKEN, { id: '42', payload: 7 })).status).toBe(201);
+    const received = await send(gateway.url, '/v1/topics/orders/receive', TOKEN, { wait: '20s' });
+    expect(await received.json()).toMatchObject({ messages: [{ id: '42', payload: 7 }] });
   });
 
   it('takes tokens from its arguments, its environment and a file, which gives them rights', async () => {

@@ -1,6 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { Redis } from 'ioredis';
 import { TOPIC, text, useCliBed } from '../support/cli/cli-bed.js';
+import { startRedis } from '../support/servers/redis-server.js';
 
 const bed = useCliBed('test', async (filled) => {
   await filled.publish([{ payload: {}, options: { delay: '1h' } }]);
@@ -58,4 +59,16 @@ it('says what is held and what is tried again, and why Redis cannot be reached',
   expect((await bed.run('stats', TOPIC)).stdout).toMatch(/^held +until .*\n(.*\n)+retrying +0$/m);
   const away = await bed.run('doctor', '--redis', 'redis://127.0.0.1:1');
   expect(away).toMatchObject({ code: 3, stdout: text(/^error +connection: .*ECONNREFUSED/) });
+});
+
+it('stats and the doctor end alike if the password is wrong', async () => {
+  const redis = await startRedis();
+  onTestFinished(() => redis.stop());
+  await redis.ask((client) => client.config('SET', 'requirepass', 'right'));
+  const wrong = ['--redis', redis.url.replace('//', '//:wrong@')];
+  expect(await bed.run('stats', ...wrong)).toMatchObject({
+    code: 5,
+    stderr: text(/refused the user name or password/),
+  });
+  expect(await bed.run('doctor', ...wrong)).toMatchObject({ code: 5, stdout: text(/refused the user name or passw/) });
 });

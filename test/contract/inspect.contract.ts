@@ -30,6 +30,21 @@ export function inspectContract(it: BrokerTest): void {
       expect(stored?.at).toBeLessThanOrEqual(after + LONG);
     });
 
+    it('tells when what is in flight was due, since it is not handled before', async ({ bed }) => {
+      await bed.publish('a', { due: { at: LONG_AGO }, tags: ['eu'] });
+      const { token } = await bed.claimOne();
+      const all = { state: 'in-flight', limit: 1, maxBytes: 1 } as const;
+      const [listed, tagged] = await Promise.all([
+        bed.broker.peek(bed.partition, all),
+        bed.broker.peek(bed.partition, { ...all, tag: 'eu' }),
+      ]);
+
+      expect(await bed.broker.explain(bed.partition, 'a')).toMatchObject({ token, dueAt: LONG_AGO });
+      for (const shown of [await bed.get('a'), listed.messages[0], tagged.messages[0]]) {
+        expect(shown).toMatchObject({ state: 'in-flight', dueAt: LONG_AGO });
+      }
+    });
+
     it('counts deliveries and attempts apart', async ({ bed }) => {
       await bed.settled('a', RETRY);
       await bed.advance(1);

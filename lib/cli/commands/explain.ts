@@ -70,10 +70,11 @@ function meaningOf(cause: ExplainCause): string {
 }
 
 /** Since when it is what it is, or until when. */
-function timesOf({ dueAt, leaseEndsAt, diedAt, finishedAt }: ExplainFacts, now: number): Pair[] {
+function timesOf({ state, dueAt, leaseEndsAt, diedAt, finishedAt }: ExplainFacts, now: number): Pair[] {
   const time = (at: Date): string => shownTime(at, now);
+  const isOverdue = dueAt !== undefined && dueAt.getTime() <= now;
   return [
-    [dueAt && dueAt.getTime() <= now ? 'overdue since' : 'due', told(dueAt, time)],
+    [state === 'in-flight' ? 'was due' : isOverdue ? 'overdue since' : 'due', told(dueAt, time)],
     [leaseEndsAt && leaseEndsAt.getTime() <= now ? 'lease ended' : 'lease ends', told(leaseEndsAt, time)],
     ['dead since', told(diedAt, time)],
     ['ended', told(finishedAt, time)],

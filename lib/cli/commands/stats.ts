@@ -1,9 +1,9 @@
 import type { PartitionStatus, TopicStats } from '../../admin/topic-stats.js';
 import type { FleetReceiver } from '../../admin/fleet.js';
-import type { Cli } from '../cli.js';
+import type { Cli, Queues } from '../cli.js';
 import type { AddCommand } from '../command.js';
 import { EXIT } from '../exit-codes.js';
-import { countAll, overviewColumns, overviewDocument } from '../overview.js';
+import { countAll, nextCommand, overviewColumns, overviewDocument } from '../overview.js';
 import { example } from '../program.js';
 import { receiverColumns } from '../receiver-columns.js';
 import { type Column, pairs, table } from '../table.js';
@@ -29,16 +29,30 @@ export const stats: AddCommand = (program, cli) => {
             cli.exitCode = EXIT.unavailable;
           cli.exitCode = all.find(({ error }) => error)?.error?.exitCode ?? cli.exitCode;
           cli.print({ topics: all.map(overviewDocument) }, () => table(overviewColumns(now, cli.paint), all, cli));
+          await tellNext(
+            cli,
+            queues,
+            all.flatMap(({ stats: counted }) => counted ?? []),
+          );
           return;
         }
-        const counted = await queues.admin.stats(topic);
+        const [counted, { receivers }] = await Promise.all([
+          queues.admin.stats(topic),
+          queues.admin.fleet({ topic, minutes: 0 }),
+        ]);
         if (counted.partitions.length === 0) await cli.assertKnown(queues, topic);
         if (counted.unreachable.length > 0) cli.exitCode = EXIT.unavailable;
-        const { receivers } = await queues.admin.fleet({ topic, minutes: 0 });
         cli.print({ ...counted, receivers }, () => linesOf(counted, receivers, queues.broker.now(), cli));
+        await tellNext(cli, queues, [counted]);
       }),
     );
 };
+
+/** Names the command that goes on from here, if something is late or fails. */
+async function tellNext(cli: Cli, { admin, broker }: Queues, counted: readonly TopicStats[]): Promise<void> {
+  const command = cli.isJson ? undefined : await nextCommand(admin, counted, broker.now());
+  if (command !== undefined) cli.note(`Next: npx nestjs-delay-queue ${command}`);
+}
 
 function linesOf(
   counted: TopicStats,
@@ -46,12 +60,14 @@ function linesOf(
   now: number,
   { paint, width }: Cli,
 ): string[] {
-  const { scheduled, due, inFlight, retrying, dead, nextDueAt, oldestDueAt, paused, heldUntil } = counted;
-  const { counters, partitions, unreachable } = counted;
+  const { scheduled, due, blocked, blockedDue, inFlight, retrying, dead, paused, heldUntil } = counted;
+  const { nextDueAt, oldestDueAt, oldestBlockedDueAt, counters, partitions, unreachable } = counted;
   const unowned = partitions.filter(({ owner }) => owner === undefined).length;
   const isReceived = receivers.some(({ state }) => state !== 'gone');
   const owned = unowned === 0 ? 'all owned' : paint(isReceived ? 'dim' : 'yellow', `${unowned} owned by nobody`);
   const happened = Object.entries(counters).map(([name, count]) => `${name} ${shownNumber(count)}`);
+  const late = (count: number, oldest: Date | undefined): string =>
+    count > 0 ? `${paint('yellow', shownNumber(count))}, the oldest one ${shownTime(oldest, now)}` : '0';
   const summary = pairs(
     [
       ['topic', counted.topic],
@@ -63,7 +79,11 @@ function linesOf(
         heldUntil && heldUntil.getTime() > now ? paint('yellow', `until ${shownTime(heldUntil, now)}`) : undefined,
       ],
       ['scheduled', `${shownNumber(scheduled)}, the next one due ${shownTime(nextDueAt, now)}`],
-      ['due', due > 0 ? `${paint('yellow', shownNumber(due))}, the oldest one ${shownTime(oldestDueAt, now)}` : '0'],
+      ['due', late(due, oldestDueAt)],
+      [
+        'blocked',
+        blocked > 0 ? `${shownNumber(blocked)}, of which are due ${late(blockedDue, oldestBlockedDueAt)}` : undefined,
+      ],
       ['in flight', shownNumber(inFlight)],
       [
         'retrying',

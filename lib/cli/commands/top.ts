@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { TopicCounters } from '../../admin/topic-stats.js';
+import { type TopicCounters, oldestOverdueOf } from '../../admin/topic-stats.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { parseDuration } from '../../time/duration.js';
 import type { Cli, Queues } from '../cli.js';
@@ -113,7 +113,7 @@ function byTrouble(a: Line, b: Line): number {
 }
 
 function overdueSince({ stats }: Line): number {
-  return stats ? (stats.oldestDueAt?.getTime() ?? Infinity) : -Infinity;
+  return stats ? (oldestOverdueOf(stats)?.getTime() ?? Infinity) : -Infinity;
 }
 
 function documentOf(line: Line): object {

@@ -127,5 +127,5 @@ async function stateOf(broker: Compared, now: number): Promise<unknown> {
 
 function visible(message: StoredMessage, inHours: (time: number | undefined) => number | undefined): unknown {
   const ending = message.ending && { ...message.ending, dueAt: inHours(message.ending.dueAt) };
-  return { ...message, at: inHours(message.at), ending };
+  return { ...message, at: inHours(message.at), dueAt: inHours(message.dueAt), ending };
 }

@@ -42,6 +42,8 @@ interface Given {
 export interface CliBedOptions {
   /** Whether what has ended is kept. */
   readonly finished?: boolean;
+  /** Whether messages of a key come one after the other. @defaultValue no */
+  readonly ordered?: boolean;
   /** What handles messages. */
   readonly handlers?: readonly (new () => object)[];
 }
@@ -124,8 +126,8 @@ export class CliBed {
 
   /** Runs something while an application handles the topic. */
   async whileHandling<T>(work: (producer: DelayQueueProducer) => Promise<T>): Promise<T> {
-    const { finished, handlers = [Orders] } = this.#options;
-    const topics = finished ? { [TOPIC]: { finished: { maxCount: 100 } } } : {};
+    const { finished, ordered = false, handlers = [Orders] } = this.#options;
+    const topics = { [TOPIC]: { ordered, ...(finished && { finished: { maxCount: 100 } }) } };
     const queue = DelayQueueModule.forRoot({ redis: this.#redis, prefix: this.prefix, fleetEvents: true, topics });
     const app = await NestFactory.createApplicationContext(appOf(queue, handlers), { logger: false });
     try {

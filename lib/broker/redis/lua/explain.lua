@@ -4,11 +4,12 @@
 --       owner STRING, meta HASH, resting ZSET
 -- ARGV  id
 -- Reply {now_us}, or {now_us, now ms, paused '1' | '', owner or '', state, score (text), begin of the envelope, token, delivery,
---       attempt, mark, crashes, failure JSON or '', blocked_by, before, held until ms or -1, limit}
+--       attempt, mark, crashes, failure JSON or '', blocked_by, before, held until ms or -1, limit, due}
 --       state       scheduled | in-flight | dead
 --       blocked_by  in an ordered topic, the stored id of the message of its key that has to be done first; else ''
 --       limit       rate | inFlight if it is due, and a limit of its key keeps it waiting; else ''
 --       before      how many are claimed before it, if it was due; -1 if it is not waiting to be claimed
+--       due         of its latest delivery, ms; -1 if that is not known
 -- Cost  O(log size)
 
 -- @use now (now_us, now)
@@ -52,6 +53,6 @@ if not (held_until and held_until > now and held_until <= now + LONGEST) then he
 local reply = {
   now_us, now, redis.call('HGET', meta, 'paused') and '1' or '', redis.call('GET', owner) or '',
   state, at, string.sub(envelope, 1, HEAD), token, delivery, attempt, mark, crashes,
-  redis.call('HGET', errors, id) or '', blocked_by, before, held_until, limit,
+  redis.call('HGET', errors, id) or '', blocked_by, before, held_until, limit, due or -1,
 }
 return reply

@@ -4,8 +4,9 @@
 --       blocked ZSET, places HASH, finished ZSET, endings HASH, meta HASH
 -- ARGV  id
 -- Reply {now_us}, or {now_us, 'finished', score (text), its field of endings},
---       or {now_us, state, score (text), envelope, deliveries, attempts, failure JSON or '', blocked_by}
+--       or {now_us, state, score (text), envelope, deliveries, attempts, due, failure JSON or '', blocked_by}
 --       state       scheduled | in-flight | dead
+--       due         of its latest delivery, ms; -1 if that is not known
 --       blocked_by  in an ordered topic, the stored id of the message of its key that has to be done first; else ''
 -- Cost  O(1)
 
@@ -36,5 +37,5 @@ if not at then
 end
 if not at then return { now_us } end
 
-local _, delivery, attempt = parse_record(redis.call('HGET', deliveries, id))
-return { now_us, state, at, envelope, delivery, attempt, redis.call('HGET', errors, id) or '', blocked_by }
+local _, delivery, attempt, due = parse_record(redis.call('HGET', deliveries, id))
+return { now_us, state, at, envelope, delivery, attempt, due or -1, redis.call('HGET', errors, id) or '', blocked_by }

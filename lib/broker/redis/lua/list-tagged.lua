@@ -4,7 +4,7 @@
 -- ARGV  tag, state (scheduled | due | in-flight | dead), limit, max_bytes (after which to stop),
 --       after_id (the page begins behind this stored id; '' at the first)
 -- Reply {now_us, 1 there may be more | 0 these were the last, stored id of the last one it has looked at, then for each message: stored id,
---       score (text), envelope, deliveries, attempts, failure JSON or ''}
+--       score (text), envelope, deliveries, attempts, due time of the latest delivery (ms or -1), failure JSON or ''}
 -- Cost  O(log size), looks at 200 at most; stops early once envelopes and failures add up to the bytes given, <= 1 MiB
 
 -- @use now (now_us, now)
@@ -36,9 +36,9 @@ for i = 1, #ids do
   local score = carries(stored[i], tag) and score_of(id)
   local envelope = score and redis.call('HGET', messages, id)
   if envelope then
-    local _, delivery, attempt = parse_record(redis.call('HGET', deliveries, id))
+    local _, delivery, attempt, due = parse_record(redis.call('HGET', deliveries, id))
     local failure = redis.call('HGET', errors, id) or ''
-    for _, value in ipairs({ id, score, envelope, delivery, attempt, failure }) do reply[#reply + 1] = value end
+    for _, value in ipairs({ id, score, envelope, delivery, attempt, due or -1, failure }) do reply[#reply + 1] = value end
     found, bytes = found + 1, bytes + #envelope + #failure
   end
 end

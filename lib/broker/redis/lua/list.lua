@@ -3,11 +3,11 @@
 -- KEYS  set ZSET (scheduled, inflight or dead), messages HASH, deliveries HASH, errors HASH, keyed ZSET
 -- ARGV  limit, max_bytes (after which to stop), since (lowest score; '-inf' for all),
 --       till (end of the scores, itself not included; 'now' for all up to now, 'inf' for all),
---       fields (letters: e envelope, d deliveries and attempts, f failure),
+--       fields (letters: e envelope, d deliveries, attempts and due time of the latest delivery, f failure),
 --       is_dead ('1' if the set is that of dead letters),
 --       after_score, after_id (the page begins behind this place; '' for both: at the first)
 -- Reply {now_us, now ms, 1 there may be more | 0 these were the last, then for each message: stored id, score (text), and
---       the fields asked for: envelope or nil, deliveries, attempts, failure JSON or ''}
+--       the fields asked for: envelope or nil, deliveries, attempts, due ms or -1, failure JSON or ''}
 -- Cost  O(limit + log² size), limit <= 200; stops early once envelopes and failures add up to the bytes given, <= 1 MiB
 --
 -- May be run again with the same arguments: it gives ids to dead letters once, and changes nothing else.
@@ -91,9 +91,10 @@ for i = 1, #page, 2 do
     add(envelope, #(envelope or ''))
   end
   if with_counts then
-    local _, delivery, attempt = parse_record(redis.call('HGET', deliveries, id))
+    local _, delivery, attempt, due = parse_record(redis.call('HGET', deliveries, id))
     add(delivery, 0)
     add(attempt, 0)
+    add(due or -1, 0)
   end
   if with_failure then
     local failure = redis.call('HGET', errors, id) or ''

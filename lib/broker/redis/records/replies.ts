@@ -61,7 +61,7 @@ const CLAIM_STATUS = ['claimed', 'claimed', 'paused', 'held'] as const;
 export const CLAIM_HEAD = 8;
 /** Numbers that a claim's reply has of each message. */
 export const NUMBERS_PER_RECORD = 4;
-const FIELDS_PER_PEEKED_MESSAGE = 6;
+const FIELDS_PER_PEEKED_MESSAGE = 7;
 
 /** @param messages those that were published; the due times of most follow from them */
 export function publishResults([answer]: Reply, messages: readonly NewMessage[]): PublishResult[] {
@@ -184,7 +184,7 @@ export function storedMessage(storedId: string, reply: Reply): StoredMessage | u
   const [state, at, ...fields] = reply;
   if (state === 'finished') return finished({ storedId, at: toScore(at) }, fields[0] as string);
   const message = stored({ storedId, state: state as StoredMessage['state'], at: toScore(at) }, fields);
-  const blockedBy = fields[4] as string;
+  const blockedBy = fields[5] as string;
   return blockedBy ? { ...message, blockedBy } : message;
 }
 
@@ -207,13 +207,14 @@ export function messageLook(reply: Reply): MessageLook | undefined {
     before,
     ...limits
   ] = reply;
-  const [heldUntil, keyLimit] = limits;
+  const [heldUntil, keyLimit, due] = limits;
   return {
     now: now as number,
     paused: paused === '1',
     owner: (owner as string) || undefined,
     state: state as MessageLook['state'],
     at: toScore(at),
+    ...dueOf(state, due),
     publishedAt: publishedAtOf(String(head)),
     token: token as string,
     deliveries: deliveries as number,
@@ -279,17 +280,24 @@ export function wereFound([digits]: Reply): boolean[] {
 
 function stored(
   place: Pick<StoredMessage, 'storedId' | 'state' | 'at'>,
-  [envelope, deliveries, attempts, record]: Reply,
+  [envelope, deliveries, attempts, due, record]: Reply,
 ): StoredMessage {
   const failures = decodeFailureRecord(record as string);
   return {
     ...place,
+    ...dueOf(place.state, due),
     envelope: envelope as string,
     deliveries: deliveries as number,
     attempts: attempts as number,
     failure: failures?.failure,
     history: failures?.history ?? [],
   };
+}
+
+/** What waits has its due time as its place, and what has died or ended has no use for it. */
+function dueOf(state: Reply[number] | undefined, due: Reply[number] | undefined): { readonly dueAt?: number } {
+  const dueAt = state === 'in-flight' ? timeOrNone(due) : undefined;
+  return dueAt === undefined ? {} : { dueAt };
 }
 
 function finished(place: Position, text: string): StoredMessage | undefined {

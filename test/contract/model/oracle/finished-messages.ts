@@ -2,7 +2,7 @@ import type { RetentionLimits, StoredMessage } from '../../../../lib/broker/brok
 import { type Entry, SortedSet } from './sorted-set.js';
 
 /** What is kept of a message that has ended. */
-export type EndedMessage = Required<Omit<StoredMessage, 'storedId' | 'state' | 'at' | 'blockedBy'>>;
+export type EndedMessage = Required<Omit<StoredMessage, 'storedId' | 'state' | 'at' | 'dueAt' | 'blockedBy'>>;
 
 /** Keeps what became of messages that have ended: see `lua/modules/finished.lua`. */
 export class FinishedMessages {

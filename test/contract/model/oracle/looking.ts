@@ -102,10 +102,11 @@ function listOf(partition: ModelPartition, state: StoredMessage['state'], entrie
 
 function stored(partition: ModelPartition, state: StoredMessage['state'], storedId: string, at: number): StoredMessage {
   if (state === 'finished') return { storedId, state, at, ...partition.finished.listed(storedId) };
-  const { delivery = 0, attempt = 0 } = partition.deliveries.get(storedId) ?? {};
+  const { delivery = 0, attempt = 0, due } = partition.deliveries.get(storedId) ?? {};
   const { failure, history } = partition.errors.get(storedId) ?? { failure: undefined, history: [] };
   const envelope = partition.messages.get(storedId) as string;
-  return { storedId, state, envelope, at, deliveries: delivery, attempts: attempt, failure, history };
+  const common = { storedId, state, envelope, at, deliveries: delivery, attempts: attempt, failure, history };
+  return state === 'in-flight' && due !== undefined ? { ...common, dueAt: due } : common;
 }
 
 function sizeOf({ envelope, failure, history }: StoredMessage): number {
