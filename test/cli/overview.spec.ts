@@ -50,7 +50,7 @@ it('nothing under the prefix is a no, which names the prefixes and databases tha
   const doctor = await bed.run('doctor', '--quiet', '--prefix', 'nobody');
   expect(doctor).toMatchObject({ code: 1, stdout: text(/^error +prefix: Nothing .*; there is 'cli-/m) });
   const { stderr } = await bed.run('stats', '--redis', `${bed.redisUrl}/7`);
-  expect(stderr).toMatch(/^no topics: Nothing .* in database 7 .*; there are keys in database 0/);
+  expect(stderr).toMatch(/^no topics: Nothing .* in Redis at .* \(database 7\); there are keys in database 0/);
 });
 
 it('says what is held and what is tried again, and why Redis cannot be reached', async () => {

@@ -161,7 +161,7 @@ const NIGHTS: Readonly<Record<string, Night>> = {
     },
   },
   'there are keys in database 0': {
-    screen: /^no topics: Nothing is stored .* in database 7 .*; there are keys in database 0/m,
+    screen: /^no topics: Nothing is stored .* in Redis at .* \(database 7\); there are keys in database 0/m,
     codes: [1, 0],
     during: async (walk) => {
       const redis = await startRedis(['--appendonly', 'yes']);

@@ -51,7 +51,9 @@ export const prefix: ServerCheck = async ({ address, prefix: own, nodes }) => {
   if (found.every(({ isOwn }) => isOwn === undefined)) {
     throw new NotTold('the node that would know is away', { refused: false });
   }
-  const nothing = `Nothing is stored under the prefix '${shown(own)}' in database ${nodes[0]?.database ?? 0} of Redis at ${address}`;
+  // The address names any other database.
+  const where = nodes[0]?.database ? '' : 'database 0 of ';
+  const nothing = `Nothing is stored under the prefix '${shown(own)}' in ${where}Redis at ${address}`;
   const others = [...new Set(found.flatMap((one) => one.others))].toSorted().map((name) => `'${shown(name)}'`);
   if (others.length > 0) {
     return [
