@@ -17,6 +17,7 @@ export interface StandaloneGateway extends Gateway {
 export async function startStandaloneGateway({
   redisUrl,
   topics,
+  topicOptions = { partitions: 2 },
   publishTimeout,
 }: GatewaySettings): Promise<StandaloneGateway> {
   const folder = await mkdtemp(join(folderOfRun(), 'delay-queue-gateway-'));
@@ -25,7 +26,7 @@ export async function startStandaloneGateway({
   await writeFile(
     config,
     JSON.stringify({
-      topics: Object.fromEntries(topics.map((topic) => [topic, { partitions: 2 }])),
+      topics: Object.fromEntries(topics.map((topic) => [topic, topicOptions])),
       tokens: [
         { name: 'everything', token: TOKEN, rights: rights('publish', 'receive', 'read', 'operate') },
         { name: 'looking', token: READ_TOKEN, rights: rights('read') },
