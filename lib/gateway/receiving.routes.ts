@@ -78,8 +78,10 @@ export const RECEIVING_ROUTES: readonly Route[] = [
     problems: ['RECEIVER_UNAVAILABLE'],
     async run(call) {
       const { queues, operation, body } = call;
-      const outcomes = await checkedReceipts(call, givenIn<Settlement>(body, 'settlements'), (settlement) => {
-        const outcome = { ...outcomeOf(settlement), [OPERATION]: operation };
+      const outcomes = await checkedReceipts(call, givenIn<Settlement>(body, 'settlements'), (settlement, i) => {
+        // A receipt that comes twice is settled twice, of which the first counts.
+        const named = operation === undefined ? undefined : `${operation}.${i}`;
+        const outcome = { ...outcomeOf(settlement), [OPERATION]: named };
         checkedOutcome(outcome);
         return outcome;
       });
@@ -220,13 +222,13 @@ function givenIn<T extends object>(body: T | Readonly<Record<string, readonly T[
 async function checkedReceipts<T extends { readonly receipt: string }, R>(
   call: Call<unknown, unknown>,
   { all, property }: Given<T>,
-  check: (one: T) => R,
+  check: (one: T, place: number) => R,
 ): Promise<Given<readonly [receipt: string, what: R]>> {
   const topics = new Set<string>();
   const checked = all.map((one, i) => {
     try {
       topics.add(decodeReceipt(one.receipt).partition.topic);
-      return [one.receipt, check(one)] as const;
+      return [one.receipt, check(one, i)] as const;
     } catch (error) {
       if (!(error instanceof InvalidArgumentError) || property === undefined) throw error;
       throw new InvalidArgumentError(`${property}[${i}]: ${error.message}`, { cause: error });

@@ -65,7 +65,10 @@ const DOORS: Readonly<Record<string, (send: Send) => GatewayDoor>> = {
     put: async (row, id) => answerTo(send('POST', MESSAGES, around(row, `{"id":"${id}","payload":`))),
     async out(ids) {
       const received = await receiveAll(send, ids.length);
-      return [...received.map(({ id, payload }) => [String(id), payload] as const), ...(await lookUp(send, ids, MESSAGES))];
+      return [
+        ...received.map(({ id, payload }) => [String(id), payload] as const),
+        ...(await lookUp(send, ids, MESSAGES)),
+      ];
     },
   }),
   replace: (send) => ({
