@@ -116,7 +116,7 @@ async function lookUp(send: Send, ids: readonly string[], path: string): Promise
   return found.map(({ content }, i) => [ids[i] as string, content['payload']] as const);
 }
 
-describe.each([...GATEWAY_KINDS, HTTP_2])('texts of JSON at the gateway (%s)', (kind) => {
+describe.each<Kind>([...GATEWAY_KINDS, HTTP_2])('texts of JSON at the gateway (%s)', (kind) => {
   it.each(Object.entries(DOORS))('come back equal, or are refused by their path: %s', async (_, doorOf) => {
     expect(await wrongAt({ place: 'payload', noJson: 'INVALID_JSON', ...doorOf(await senderTo(kind)) })).toEqual([]);
   });

@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from 'vitest';
 import { startAlternatingBalancer } from '../support/gateway/alternating-balancer.js';
 import { type Gateway, TOKEN } from '../support/gateway/gateway.js';
-import { MOST, OrderedSteps } from '../support/gateway/ordered-steps.js';
-import { type StandaloneGateway, startStandaloneGateway } from '../support/gateway/standalone-gateway.js';
+import { OrderedSteps } from '../support/gateway/ordered-steps.js';
+import { type StandaloneGateway, startGatewayProgram } from '../support/gateway/standalone-gateway.js';
 import { SeededRandom } from '../support/random.js';
 import { report } from '../support/readings/statistics.js';
 import { startRedis } from '../support/servers/redis-server.js';
@@ -30,12 +30,15 @@ it('of two gateways behind a balancer one is killed: nothing is lost or out of o
   const redis = await startRedis();
   opened.push(async () => redis.stop());
   const open = async (): Promise<StandaloneGateway> => {
-    const settings = { redisUrl: redis.url, topics: ['jobs'], topicOptions: { partitions: 4, ordered: true } };
-    return closedAtTheEnd(await startStandaloneGateway(settings));
+    const topicOptions = { partitions: 4, ordered: true };
+    // By default it takes a dozen seconds until the partitions of who was killed are taken over.
+    const settings = { redisUrl: redis.url, topics: ['jobs'], topicOptions, maxIdleWait: 1000 };
+    return closedAtTheEnd(await startGatewayProgram(settings));
   };
   const gateways = [await open(), await open()] as const;
   const balancer = closedAtTheEnd(await startAlternatingBalancer(gateways[0].url, gateways[1].url));
-  const steps = new OrderedSteps({ url: balancer.url, token: TOKEN, topic: 'jobs', lease: LEASE, wait: 1000 });
+  const url = `${balancer.url}/delay-queue`;
+  const steps = new OrderedSteps({ url, token: TOKEN, topic: 'jobs', lease: LEASE, wait: 1000 });
   opened.push(async () => steps.end());
 
   await steps.publish(0, 9);
@@ -48,12 +51,15 @@ it('of two gateways behind a balancer one is killed: nothing is lost or out of o
   balancer.gateways[place] = new URL((await open()).url);
   await working;
 
-  report(
-    `60 ordered messages, gateway ${place} killed after ${moment}: ${Math.round(performance.now() - beganAt)} ms, ` +
-      `${steps.unanswered} requests unanswered, ${steps.unseen} leases lost`,
-  );
+  const took = Math.round(performance.now() - beganAt);
+  // Of what a worker got nothing came again: not even what the one that was killed had handed out.
   expect(steps.delivered).toEqual(OrderedSteps.expected);
-  expect(steps.unseen).toBeLessThanOrEqual(steps.unanswered * MOST);
-  const stats = await fetch(`${balancer.url}/v1/topics/jobs/stats`, { headers: { authorization: `Bearer ${TOKEN}` } });
-  expect(await stats.json()).toMatchObject({ scheduled: 0, inFlight: 0, dead: 0 });
+  const stats = await fetch(`${url}/v1/topics/jobs/stats`, { headers: { authorization: `Bearer ${TOKEN}` } });
+  const { counters, ...counts } = (await stats.json()) as { counters: { delivered: number } };
+  expect(counts).toMatchObject({ scheduled: 0, inFlight: 0, dead: 0 });
+  const got = [...steps.delivered.values()].flat().length;
+  report(
+    `60 ordered messages, gateway ${place} killed after ${moment}: ${took} ms; it had ${steps.unanswered} requests, and ` +
+      `${counters.delivered - got} deliveries that nobody got`,
+  );
 });

@@ -9,7 +9,9 @@ export const READ_TOKEN = 'a-token-of-tests-that-may-only-look';
 export interface GatewaySettings {
   readonly redisUrl: string;
   readonly topics: readonly string[];
-  /** Of a process of its own: options of each of them. @defaultValue 2 partitions */
+  /** In an application: how soon others see that it is gone. @defaultValue the library's */
+  readonly maxIdleWait?: number;
+  /** Of each topic. @defaultValue 2 partitions */
   readonly topicOptions?: TopicOptions;
   /** Until a gateway whose Redis is away says so, in milliseconds. @defaultValue the library's */
   readonly publishTimeout?: number;

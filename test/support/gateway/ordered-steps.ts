@@ -10,7 +10,6 @@ interface Received {
   readonly id: string;
   readonly key: string;
   readonly payload: number;
-  readonly attempt: number;
   readonly receipt: string;
 }
 
@@ -26,7 +25,7 @@ export interface OrderedStepsOptions {
 }
 
 /** Most messages of a request. */
-export const MOST = 5;
+const MOST = 5;
 
 /**
  * Messages of several keys in their order, which workers receive and settle over HTTP: of each three one is tried again first, one is released first,
@@ -37,12 +36,8 @@ export class OrderedSteps {
   readonly delivered = new Map<string, number[]>(KEYS.map((key) => [key, []]));
   /** Requests for messages that a gateway had when it went. */
   unanswered = 0;
-  /** Deliveries that have spent an attempt, and that no worker has got. */
-  unseen = 0;
   readonly #options: OrderedStepsOptions;
   readonly #over = new AbortController();
-  /** Attempts of each message. */
-  readonly #spent = new Map<string, number>();
   readonly #acked = new Set<string>();
 
   constructor(options: OrderedStepsOptions) {
@@ -50,7 +45,7 @@ export class OrderedSteps {
   }
 
   /** What {@link delivered} has in the end if nothing is lost, and nothing is delivered twice. */
-  static get expected(): Map<string, number[]> {
+  static get expected(): ReadonlyMap<string, readonly number[]> {
     const steps = Array.from({ length: STEPS }, (_, step) => (step % 3 === 0 ? [step] : [step, step]));
     return new Map(KEYS.map((key) => [key, steps.flat()]));
   }
@@ -84,7 +79,7 @@ export class OrderedSteps {
       if (typeof answer !== 'object') continue;
       const messages = answer['messages'] as readonly Received[];
       if (messages.length === 0) continue;
-      const settlements = messages.map((message) => ({ receipt: message.receipt, outcome: this.#outcomeOf(message) }));
+      const settlements = messages.map((message) => ({ receipt: message.receipt, ...this.#outcomeOf(message) }));
       const { results } = await this.#repeat(worker, '/v1/settle', { settlements });
       for (const [i, { status }] of (results as readonly { status: string }[]).entries()) {
         const { id = '' } = messages[i] ?? {};
@@ -95,14 +90,12 @@ export class OrderedSteps {
     }
   }
 
-  #outcomeOf({ id, key, payload, attempt }: Received): 'ack' | 'retry' | 'release' {
+  #outcomeOf({ key, payload }: Received): { outcome: string; delay?: number } {
     const delivered = this.delivered.get(key);
     const isFirst = !delivered?.includes(payload);
     delivered?.push(payload);
-    this.unseen += attempt - 1 - (this.#spent.get(id) ?? 0);
-    const isRetried = isFirst && payload % 3 === 1;
-    this.#spent.set(id, isRetried ? attempt : attempt - 1);
-    return isRetried ? 'retry' : isFirst && payload % 3 === 2 ? 'release' : 'ack';
+    if (isFirst && payload % 3 === 1) return { outcome: 'retry', delay: 10 };
+    return { outcome: isFirst && payload % 3 === 2 ? 'release' : 'ack' };
   }
 
   /** Sends a request until a gateway has answered it. */

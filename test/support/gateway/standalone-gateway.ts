@@ -9,6 +9,7 @@ const PROGRAM = 'dist/cjs/cli/index.js';
 
 const SAYS = 'The gateway is at ';
 
+/** A gateway that is a process. */
 export interface StandaloneGateway extends Gateway {
   readonly program: TestProcess;
 }
@@ -54,4 +55,13 @@ export async function startStandaloneGateway({
     await close();
     throw error;
   }
+}
+
+/** Starts an application with a gateway as a process of its own. */
+export async function startGatewayProgram(settings: GatewaySettings): Promise<StandaloneGateway> {
+  const program = new TestProcess('the application', 'dist-test/fleet/programs/nest-gateway.js', [
+    JSON.stringify(settings),
+  ]);
+  const line = await program.printed(SAYS);
+  return { url: line.slice(SAYS.length).trim(), program, close: async () => program.kill() };
 }
