@@ -21,7 +21,10 @@ it('what one gateway hands out, in order, goes on at once when the other one set
   const [first, second] = [await open('standalone', { topicOptions }), await open('Express', { topicOptions })];
   const balancer = await startAlternatingBalancer(first.url, second.url);
   const steps = new OrderedSteps({ url: balancer.url, token: 'all', topic: 'jobs', lease: LEASE, wait: 30_000 });
-  opened.push(balancer.close, () => steps.end());
+  opened.push(
+    async () => balancer.close(),
+    () => steps.end(),
+  );
 
   // One gateway has all partitions, and does not hear that what it has handed out is settled: it watches those that it gives up.
   await steps.publish(0);

@@ -19,10 +19,7 @@ it.each<[what: string, kind: GatewayKind, setup: GatewaySetup, name: string]>([
   await gateway.receive('mail', { wait: 0, consumer: 'worker-1' });
   const { receivers } = await observer.get(DelayQueueAdmin).fleet();
   const names = receivers.map(({ topic, consumer }) => [topic, consumer]);
-  expect(names.toSorted()).toEqual([
-    ['jobs', name],
-    ['mail', 'worker-1'],
-  ]);
+  expect(Object.fromEntries(names)).toEqual({ jobs: name, mail: 'worker-1' });
 });
 
 it('whoever receives in a process without a name has that of its host', async () => {

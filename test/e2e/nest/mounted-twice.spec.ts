@@ -1,3 +1,4 @@
+import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DelayQueueModule } from 'nestjs-delay-queue';
 import { DelayQueueDashboardModule } from 'nestjs-delay-queue/dashboard';
@@ -11,15 +12,15 @@ const bed = useBed();
 it.each(['reference', 'deep-hash'] as const)(
   'the gateway and the dashboard are served at each of their paths, if modules are told apart by %s',
   async (moduleIdGeneratorAlgorithm) => {
-    class AppModule {}
     const mounts = ['first', 'second'].flatMap((name) => [
       DelayQueueGatewayModule.forRoot({ path: `${name}/gateway`, topics: [name], access: () => true }),
       DelayQueueDashboardModule.forRoot({ path: `${name}/queues`, access: () => 'read' }),
     ]);
     const logs = new LogBook();
-    const imports = [DelayQueueModule.forRoot(bed.options()), ...mounts];
+    @Module({ imports: [DelayQueueModule.forRoot(bed.options()), ...mounts] })
+    class AppModule {}
     const options = { logger: logs, abortOnError: false, moduleIdGeneratorAlgorithm };
-    const { nest } = bed.adopt(await NestFactory.create({ module: AppModule, imports }, options), logs);
+    const { nest } = bed.adopt(await NestFactory.create(AppModule, options), logs);
     await nest.listen(0, '127.0.0.1');
     const url = await nest.getUrl();
     for (const name of ['first', 'second']) {

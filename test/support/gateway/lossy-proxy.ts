@@ -5,7 +5,7 @@ import { giveBack, passOn, startHttpProxy } from './http-proxy.js';
 export async function startLossyProxy(url: string): Promise<Gateway> {
   const target = new URL(url);
   const tried = new Set<string>();
-  const { url: origin, close } = await startHttpProxy((request, response) => {
+  const proxy = await startHttpProxy((request, response) => {
     const { 'idempotency-key': key } = request.headers;
     const isLost = typeof key === 'string' && !tried.has(key);
     if (isLost) tried.add(key);
@@ -16,5 +16,5 @@ export async function startLossyProxy(url: string): Promise<Gateway> {
     });
   });
   // With the path of the gateway.
-  return { url: `${origin}${target.pathname.replace(/\/$/, '')}`, close };
+  return { ...proxy, url: `${proxy.url}${target.pathname.replace(/\/$/, '')}` };
 }
