@@ -1,13 +1,33 @@
 import { isDeepStrictEqual } from 'node:util';
-import { DelayQueueSchedules } from 'nestjs-delay-queue';
-import { describe, expect, it } from 'vitest';
+import { DelayQueueAdmin, DelayQueueEvents, DelayQueueSchedules } from 'nestjs-delay-queue';
+import { afterEach, describe, expect, it } from 'vitest';
+import { serveDashboard } from '../../lib/dashboard/serve-dashboard.js';
 import { useBed } from '../support/app/bed.js';
-import { OWN_HEADERS, type TestDashboard, openDashboard } from '../support/app/dashboard.js';
-import { HTTP_PLATFORMS } from '../support/app/platforms.js';
+import { OWN_HEADERS, TestDashboard, openDashboard } from '../support/app/dashboard.js';
+import { HTTP_PLATFORMS, type HttpPlatform } from '../support/app/platforms.js';
 import { CORPUS, around } from '../support/json-corpus/corpus.js';
 import { type Door, type DoorAnswer, valueOf, wrongAt } from '../support/json-corpus/doors.js';
 
 const bed = useBed();
+const alone: { close(): Promise<void> }[] = [];
+
+// Before the connection is closed that they show.
+afterEach(async () => {
+  await Promise.all(alone.splice(0).map(async (served) => served.close()));
+});
+
+async function open(kind: HttpPlatform | 'alone'): Promise<TestDashboard> {
+  if (kind !== 'alone') return openDashboard(bed, { platform: kind });
+  const app = await bed.start({ options: { consumer: false } });
+  const queues = {
+    admin: app.get(DelayQueueAdmin),
+    schedules: app.get(DelayQueueSchedules),
+    events: app.get(DelayQueueEvents),
+  };
+  const served = await serveDashboard({ queues, port: 0, operate: true, log: { error: () => {} } });
+  alone.push(served);
+  return new TestDashboard(app, served.url);
+}
 
 /** What the page shows, and begins an edit with. */
 interface Shown {
@@ -46,13 +66,13 @@ function editing(dashboard: TestDashboard): Door {
   };
 }
 
-describe.each(HTTP_PLATFORMS)('the dashboard on %s', (platform) => {
+describe.each<HttpPlatform | 'alone'>([...HTTP_PLATFORMS, 'alone'])('the dashboard (%s)', (kind) => {
   it('stores each text of JSON that is edited equal and shows it so, or refuses it by its path', async () => {
-    expect(await wrongAt(editing(await openDashboard(bed, { platform })))).toEqual([]);
+    expect(await wrongAt(editing(await open(kind)))).toEqual([]);
   });
 
   it('shows the payloads of schedules as they are', async () => {
-    const dashboard = await openDashboard(bed, { platform });
+    const dashboard = await open(kind);
     const rows = CORPUS.filter(({ kept }) => kept);
     const shown = rows.map(async (row, id) => {
       const schedule = { id: String(id), topic: 'jobs', payload: valueOf(row), every: '1d' } as const;
@@ -65,7 +85,7 @@ describe.each(HTTP_PLATFORMS)('the dashboard on %s', (platform) => {
   });
 
   it('takes an edit that is larger than the parsers of the application take', async () => {
-    const dashboard = await openDashboard(bed, { platform });
+    const dashboard = await open(kind);
     await dashboard.app.producer.publish('jobs', 'before', { id: 'a', delay: '1h' });
     const payload = 'x'.repeat(1_000_000);
     expect(await dashboard.post('api/edit', { topic: 'jobs', id: 'a', payload })).toEqual({ result: 'edited' });
