@@ -28,6 +28,9 @@ const RECEIVED = {
 const WAIT = duration(0, MAX_WAIT);
 const LEASE = duration(MIN_LEASE);
 
+/** For how long a message stays away that cannot be written as JSON, in milliseconds. */
+const PUT_OFF = 5 * 60_000;
+
 export const RECEIVING_ROUTES: readonly Route[] = [
   route({
     method: 'POST',
@@ -75,8 +78,10 @@ export const RECEIVING_ROUTES: readonly Route[] = [
     problems: ['RECEIVER_UNAVAILABLE'],
     async run(call) {
       const { queues, operation, body } = call;
-      const outcomes = await checkedReceipts(call, givenIn<Settlement>(body, 'settlements'), (settlement) => {
-        const outcome = { ...outcomeOf(settlement), [OPERATION]: operation };
+      const outcomes = await checkedReceipts(call, givenIn<Settlement>(body, 'settlements'), (settlement, i) => {
+        // A receipt that comes twice is settled twice, of which the first counts.
+        const named = operation === undefined ? undefined : `${operation}.${i}`;
+        const outcome = { ...outcomeOf(settlement), [OPERATION]: named };
         checkedOutcome(outcome);
         return outcome;
       });
@@ -115,7 +120,7 @@ async function receive(
     try {
       return texts.push(JSON.stringify(shown(message)));
     } catch (error) {
-      giveUp(call, message, error);
+      putOff(call, message, error);
       return false;
     }
   });
@@ -143,14 +148,17 @@ function giveBack(message: ReceivedMessage, log: Call<unknown, unknown>['log']):
   });
 }
 
-/** Nobody can ever receive it here: those that came with it must not suffer. */
-function giveUp({ log }: Call<unknown, unknown>, message: ReceivedMessage, error: unknown): void {
-  const what = `Message ${describe(message.id)} of topic '${message.topic}'`;
-  const reason = new Error(`The gateway cannot write the payload as JSON: ${String(error)}`, { cause: error });
-  log.error(`${what} cannot be received. ${reason.message}`);
-  if (message.lease === 0) return;
-  message.dead(reason).catch((failure: unknown) => {
-    log.warn(`${what} comes again when its lease ends: ${String(failure)}`);
+/** Nothing is wrong with the message: another process can hand it out, and those that came with it must not suffer. */
+function putOff({ log }: Call<unknown, unknown>, message: ReceivedMessage, error: unknown): void {
+  const what = `message ${describe(message.id)} of topic '${message.topic}'`;
+  const why = `the gateway cannot write its payload as JSON: ${String(error)}`;
+  if (message.lease === 0) {
+    log.error(`Lost ${what}, which is delivered at most once: ${why}`);
+    return;
+  }
+  log.error(`Put off ${what}, since ${why}`);
+  message.release(PUT_OFF).catch((failure: unknown) => {
+    log.warn(`Could not put off ${what}; it comes again when its lease ends: ${String(failure)}`);
   });
 }
 
@@ -214,13 +222,13 @@ function givenIn<T extends object>(body: T | Readonly<Record<string, readonly T[
 async function checkedReceipts<T extends { readonly receipt: string }, R>(
   call: Call<unknown, unknown>,
   { all, property }: Given<T>,
-  check: (one: T) => R,
+  check: (one: T, place: number) => R,
 ): Promise<Given<readonly [receipt: string, what: R]>> {
   const topics = new Set<string>();
   const checked = all.map((one, i) => {
     try {
       topics.add(decodeReceipt(one.receipt).partition.topic);
-      return [one.receipt, check(one)] as const;
+      return [one.receipt, check(one, i)] as const;
     } catch (error) {
       if (!(error instanceof InvalidArgumentError) || property === undefined) throw error;
       throw new InvalidArgumentError(`${property}[${i}]: ${error.message}`, { cause: error });

@@ -88,6 +88,28 @@ describe.each(GATEWAY_KINDS)('an Idempotency-Key (%s)', (kind) => {
     expect(await first.ok(`${MESSAGES}/named?key=k`)).toMatchObject({ attempts: 1 });
   });
 
+  it('settles a receipt that comes twice in a request once, by the first, in whichever process', async () => {
+    const [first, second] = [await open(kind), await open(kind)];
+    await first.ok(MESSAGES, { body: { messages: [1, 2, 3].map((id) => ({ payload: 1, id: `${id}` })) } });
+    for (const [gateway, named] of [
+      [first, {}],
+      [first, { headers }],
+      [second, { headers }],
+    ] as const) {
+      const [{ id, receipt } = {}] = await first.receive('jobs', { lease: '5m' });
+      const settlements = [
+        { receipt, outcome: 'dead', reason: 'first' },
+        { receipt, outcome: 'ack' },
+      ];
+      const { results } = await gateway.ok('/v1/settle', { body: { settlements }, ...named });
+      expect(results).toMatchObject([{ status: 'settled' }, { status: 'stale' }]);
+      expect(await first.ok(`${MESSAGES}/${String(id)}`)).toMatchObject({
+        state: 'dead',
+        failure: { message: 'first' },
+      });
+    }
+  });
+
   it('runs a schedule once, also if its message was handled meanwhile', async () => {
     const gateway = await open(kind);
     await gateway.ok('/v1/schedules/daily', { method: 'PUT', body: { topic: 'jobs', payload: 1, every: '24h' } });

@@ -56,6 +56,16 @@ describe('receiving', () => {
     expect(received.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 150 }, (_, payload) => payload));
   });
 
+  it('finds at once what is due, also in many topics right after the boot', async () => {
+    const names = Array.from({ length: 16 }, (_, i) => `jobs.${i}`);
+    const topics = Object.fromEntries(names.map((name) => [name, { partitions: 8 }]));
+    const app = await bed.start({ options: { topics } });
+    for (const name of names) await app.producer.publish(name, 1, { id: name });
+    const receiver = app.get(DelayQueueReceiver);
+    const received = await Promise.all(names.map(async (name) => receiver.receive(name)));
+    expect(received.map((messages) => messages.map(({ id }) => id))).toEqual(names.map((name) => [name]));
+  });
+
   it('is refused where it cannot be, with the reason', async () => {
     const [handling, publishing] = [
       await bed.start({ providers: [Jobs] }),

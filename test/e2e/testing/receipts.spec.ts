@@ -40,6 +40,21 @@ describe('a receipt', () => {
     expect(await a.receiver.settle(received[0]?.receipt ?? '', 'ack')).toBe('stale');
   });
 
+  it('counts as it is settled first, also if it is settled again at the same moment', async () => {
+    const harness = new DelayQueueHarness();
+    const [a, b] = [await ReceivingProcess.start(harness), await ReceivingProcess.start(harness)];
+    await a.publish('a', 'b');
+    const [one, other] = [await a.receiveOne(), await a.receiveOne()] as const;
+    const first = { status: ['settled', 'stale', 'stale'], failure: { message: 'first' } };
+    const settled = await Promise.all([one.retry('first', '1h'), one.ack(), one.release()]);
+    expect([settled, (await a.admin.get(TOPIC, one.id))?.failure]).toMatchObject([first.status, first.failure]);
+    // In a process that has not given it, too.
+    const outcomes = [{ outcome: 'dead', reason: 'first' }, { outcome: 'ack' }, { outcome: 'release' }] as const;
+    const elsewhere = outcomes.map(async (outcome) => b.receiver.settle(other.receipt, outcome));
+    expect(await Promise.all(elsewhere)).toEqual(first.status);
+    expect((await a.admin.get(TOPIC, other.id))?.failure).toMatchObject(first.failure);
+  });
+
   it('settles, and extends the lease, in any process', async () => {
     const harness = new DelayQueueHarness();
     const [a, b] = [await ReceivingProcess.start(harness), await ReceivingProcess.start(harness, { attempts: 1 })];

@@ -26,12 +26,14 @@ interface ExpressApplication extends INestApplication {
 }
 
 /** Starts a small application that has the gateway at a path of its own. */
-export async function startNestGateway({ redisUrl, topics, publishTimeout }: GatewaySettings): Promise<Gateway> {
+export async function startNestGateway(settings: GatewaySettings): Promise<Gateway> {
+  const { redisUrl, topics, topicOptions = { partitions: 2 }, publishTimeout, maxIdleWait } = settings;
   @Module({
     imports: [
       DelayQueueModule.forRoot({
         redis: redisUrl,
-        defaults: { partitions: 2 },
+        defaults: topicOptions,
+        ...(maxIdleWait !== undefined && { consumer: { maxIdleWait } }),
         ...(publishTimeout !== undefined && { publishTimeout }),
       }),
       DelayQueueGatewayModule.forRoot({ path: 'delay-queue', topics: [...topics], access: byToken }),

@@ -1,7 +1,7 @@
-import { once } from 'node:events';
-import { type IncomingMessage, type Server, type ServerResponse, createServer, request as ask } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
+import type { Gateway } from './gateway.js';
+import { passOn, startHttpProxy } from './http-proxy.js';
 
 /** Levels of a payload that no client reads as it reads others. */
 const DEEP = 20_000;
@@ -73,71 +73,36 @@ function withoutTheLast(body: string): Told {
 }
 
 /**
- * Proxies before a gateway that do what stands in the first part of the path; the second part is the name of whoever asks, by which requests
- * are counted: `/503-once/php.32/v1/receive`.
+ * Starts proxies before a gateway that do what stands in the first part of the path; the second part is the name of whoever asks, by which
+ * requests are counted: `/503-once/php.32/v1/receive`.
  */
-export class OddProxy {
-  readonly #server: Server;
-  readonly #target: URL;
-  readonly #asked = new Map<string, number>();
-
-  private constructor(target: URL) {
-    this.#target = target;
-    this.#server = createServer((request, response) => this.#answer(request, response));
-  }
-
-  static async start(target: string): Promise<OddProxy> {
-    const proxy = new OddProxy(new URL(target));
-    proxy.#server.listen(0, '127.0.0.1');
-    await once(proxy.#server, 'listening');
-    return proxy;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  async close(): Promise<void> {
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await once(this.#server, 'close');
-  }
-
-  #answer(request: IncomingMessage, response: ServerResponse): void {
+export async function startOddProxy(url: string): Promise<Gateway> {
+  const target = new URL(url);
+  const asked = new Map<string, number>();
+  return startHttpProxy((request, response) => {
     const [, what = '', name = '', path = ''] = /^\/([^/]*)\/([^/]*)(\/.*)$/.exec(request.url ?? '') ?? [];
-    const odd = ODDITIES[what]?.(() => this.#count(`${what} ${name}`), path);
+    const count = (): number => {
+      const caller = `${what} ${name}`;
+      const n = (asked.get(caller) ?? 0) + 1;
+      asked.set(caller, n);
+      return n;
+    };
+    const odd = ODDITIES[what]?.(count, path);
     if (odd && 'instead' in odd) {
       request.resume();
       tell(response, odd.instead);
       return;
     }
-    this.#pass(request, response, path, odd ?? ((body) => ({ body })));
-  }
-
-  #count(caller: string): number {
-    const count = (this.#asked.get(caller) ?? 0) + 1;
-    this.#asked.set(caller, count);
-    return count;
-  }
-
-  #pass(request: IncomingMessage, response: ServerResponse, path: string, change: Change): void {
-    const { hostname, port, pathname } = this.#target;
-    const { method, headers } = request;
-    const passed = ask(
-      { hostname, port, method, path: `${pathname.replace(/\/$/, '')}${path}`, headers },
-      async (answer) => {
-        const status = answer.statusCode ?? 502;
-        try {
-          tell(response, { status, ...(await change(Buffer.concat(await answer.toArray()).toString())) });
-        } catch {
-          response.destroy();
-        }
-      },
-    );
-    passed.once('error', () => request.socket.destroy());
-    response.once('close', () => passed.destroy());
-    request.pipe(passed);
-  }
+    const change: Change = odd ?? ((body) => ({ body }));
+    passOn(request, response, { target, path: `${target.pathname.replace(/\/$/, '')}${path}` }, async (answer) => {
+      const status = answer.statusCode ?? 502;
+      try {
+        tell(response, { status, ...(await change(Buffer.concat(await answer.toArray()).toString())) });
+      } catch {
+        response.destroy();
+      }
+    });
+  });
 }
 
 function tell(response: ServerResponse, { status = 200, headers, body }: Told): void {

@@ -9,6 +9,7 @@ const PROGRAM = 'dist/cjs/cli/index.js';
 
 const SAYS = 'The gateway is at ';
 
+/** A gateway that is a process. */
 export interface StandaloneGateway extends Gateway {
   readonly program: TestProcess;
 }
@@ -17,6 +18,7 @@ export interface StandaloneGateway extends Gateway {
 export async function startStandaloneGateway({
   redisUrl,
   topics,
+  topicOptions = { partitions: 2 },
   publishTimeout,
 }: GatewaySettings): Promise<StandaloneGateway> {
   const folder = await mkdtemp(join(folderOfRun(), 'delay-queue-gateway-'));
@@ -25,7 +27,7 @@ export async function startStandaloneGateway({
   await writeFile(
     config,
     JSON.stringify({
-      topics: Object.fromEntries(topics.map((topic) => [topic, { partitions: 2 }])),
+      topics: Object.fromEntries(topics.map((topic) => [topic, topicOptions])),
       tokens: [
         { name: 'everything', token: TOKEN, rights: rights('publish', 'receive', 'read', 'operate') },
         { name: 'looking', token: READ_TOKEN, rights: rights('read') },
@@ -53,4 +55,13 @@ export async function startStandaloneGateway({
     await close();
     throw error;
   }
+}
+
+/** Starts an application with a gateway as a process of its own. */
+export async function startGatewayProgram(settings: GatewaySettings): Promise<StandaloneGateway> {
+  const program = new TestProcess('the application', 'dist-test/fleet/programs/nest-gateway.js', [
+    JSON.stringify(settings),
+  ]);
+  const line = await program.printed(SAYS);
+  return { url: line.slice(SAYS.length).trim(), program, close: async () => program.kill() };
 }

@@ -35,13 +35,13 @@ export const CORPUS: readonly CorpusRow[] = rows.map(
   },
 );
 
-/** An object with such a payload beside other properties. */
-export function around({ content }: CorpusRow, others: string): Buffer {
-  return Buffer.concat([Buffer.from(`{${others}"payload":`), content, Buffer.from('}')]);
+/** A body with such a text in it. */
+export function around({ content }: CorpusRow, before: string, after = '}'): Buffer {
+  return Buffer.concat([Buffer.from(before), content, Buffer.from(after)]);
 }
 
 /** Whether an error says where the fault is. Of what is nested too deeply the path is cut. */
-export function saysWhere(text: string, { json, about, at = '' }: CorpusRow): boolean {
+export function saysWhere(text: string, { json, about, at = '' }: CorpusRow, place = 'payload'): boolean {
   if (!json) return true;
-  return about === 'deep' ? text.includes('512 deep') : text.includes(`payload${at} `);
+  return about === 'deep' ? text.includes('512 deep') : text.includes(`${place}${at} `);
 }

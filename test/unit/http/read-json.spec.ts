@@ -55,6 +55,16 @@ it('refuses a body that is far too large before it has come', async () => {
   await expect(readJson(request, RULES)).rejects.toMatchObject({ status: 413 });
 });
 
+it('reads a body as large as its limit allows, also if that is more than it throws away', async () => {
+  const body = `1${' '.repeat(70_000_000)}`;
+  const rules = { ...RULES, max: 80_000_000 };
+  const { request } = await send(post(body.length, body));
+  expect(await readJson(request, rules)).toBe(1);
+  const chunked = `POST / HTTP/1.1\r\nhost: here\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`;
+  const { request: other } = await send(`${chunked}${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`);
+  expect(await readJson(other, rules)).toBe(1);
+});
+
 it('rejects if the connection ends in the middle of the body', async () => {
   const { request, socket } = await send(post(20, '{"of"'));
   setImmediate(() => socket.destroy());
