@@ -74,8 +74,9 @@ export class ImportGoal {
   }
 
   /** @throws InvalidArgumentError, SerializationError, PayloadTooLargeError if it cannot be a message */
-  check({ payload, options }: JobMessage, stamp: Stamp): void {
-    toPublishRequest({ payload }, farOff(options, stamp, this.now), this.now, {
+  check(message: JobMessage, stamp: Stamp): void {
+    const { payload } = message;
+    toPublishRequest({ payload }, farOff(message, stamp, this.now), this.now, {
       publishTimeout: this.#options.timeout,
     });
   }
@@ -85,8 +86,8 @@ export class ImportGoal {
    *
    * @throws BrokerUnavailableError, ConfigurationError
    */
-  async store({ topic, payload, options }: JobMessage, stamp: Stamp): Promise<void> {
-    await this.#options.producer.publish(topic, payload, farOff(options, stamp, this.now));
+  async store(message: JobMessage, stamp: Stamp): Promise<void> {
+    await this.#options.producer.publish(message.topic, message.payload, farOff(message, stamp, this.now));
   }
 
   async look({ topic, id }: MessagePlace): Promise<FoundMessage | undefined> {
@@ -154,10 +155,10 @@ export class ImportGoal {
   }
 }
 
-function farOff(options: PublishOptions, { taking, maker }: Stamp, now: number): PublishOptions {
+function farOff({ id, options }: JobMessage, { taking, maker }: Stamp, now: number): PublishOptions {
   const deliverAt = Math.floor(now) + MAX_DELAY;
   const headers = { ...options.headers, [IMPORT_HEADER]: `${taking} ${maker} ${deliverAt}` };
-  return { ...options, headers, deliverAt, onDuplicate: 'ignore' };
+  return { ...options, id, headers, deliverAt, onDuplicate: 'ignore' };
 }
 
 function found(topic: string, { state, envelope, at }: StoredMessage): FoundMessage {

@@ -57,12 +57,10 @@ export class JobTransfer {
     await this.#forget(taken.filter(isGone), stored);
 
     const there = stored.filter(({ job }) => !isGone(job));
-    const [isStored, isSent] = (['stored', 'sent'] as const).map((state) =>
-      there.filter(({ note }) => note.state === state),
-    ) as [Stored[], Stored[]];
+    const inState = (state: Note['state']): Stored[] => there.filter(({ note }) => note.state === state);
     const isNew = await this.#storeAll(taken.filter((job) => job.note.state === 'taken' && !isGone(job)));
-    const going = await this.#note([...isNew, ...(await this.#keepFound(isStored))].map(toSent));
-    await this.#finish(await this.#send([...going, ...isSent]));
+    const going = await this.#note([...isNew, ...(await this.#keepFound(inState('stored')))].map(toSent));
+    await this.#finish(await this.#send([...going, ...inState('sent')]));
   }
 
   async #find(job: BullmqJob, note: NoteOfStored): Promise<Stored> {
