@@ -4,7 +4,7 @@ import { onOwnRedis, useBed } from '../support/app/bed.js';
 import {
   CALL,
   HOUR,
-  type Moment,
+  MOMENTS,
   Stopped,
   type Stage,
   TOPIC,
@@ -38,8 +38,6 @@ async function expectAllHandledOnce(stage: Stage, orders: number, staying: reado
   expect(await bullmq.delayed()).toEqual(staying);
   expect(await redis.exists(bullmq.key('moving-to-delay-queue'))).toBe(0);
 }
-
-const MOMENTS: readonly Moment[] = ['before', 'after'];
 
 describe('each job is handled once', () => {
   it.each(MOMENTS)('wherever an import is killed, %s the answer to a call', async (moment) =>

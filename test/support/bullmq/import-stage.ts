@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { DelayedHandler, DelayQueueAdmin } from 'nestjs-delay-queue';
+import { DelayedHandler, DelayQueueAdmin, type TopicOptions } from 'nestjs-delay-queue';
 import { loadIoRedis } from '../../../lib/broker/redis/connection/redis-clients.js';
 import { RedisConnection } from '../../../lib/broker/redis/connection/redis-connection.js';
 import { BullmqImport } from '../../../lib/bullmq/bullmq-import.js';
@@ -41,7 +41,11 @@ export interface Stage {
 }
 
 /** An application that handles the topic, and a queue of BullMQ beside it. */
-export async function onStage(own: Bed, play: (stage: Stage) => Promise<void>, finished?: object): Promise<void> {
+export async function onStage(
+  own: Bed,
+  play: (stage: Stage) => Promise<void>,
+  defaults: TopicOptions = {},
+): Promise<void> {
   const handled = new Map<number, number>();
 
   @Injectable()
@@ -52,7 +56,7 @@ export async function onStage(own: Bed, play: (stage: Stage) => Promise<void>, f
     }
   }
 
-  const app = await own.start({ providers: [Orders], options: { topics: { [TOPIC]: { ...finished } } } });
+  const app = await own.start({ providers: [Orders], options: { defaults } });
   const connections: RedisConnection[] = [];
   const seen = async (bed: BullmqBed): Promise<BullmqQueue> => {
     const connection = new RedisConnection(await loadIoRedis(), bed.connection, SILENT, 5000);
@@ -76,7 +80,8 @@ export async function onStage(own: Bed, play: (stage: Stage) => Promise<void>, f
   }
 }
 
-export type Moment = 'before' | 'after';
+export const MOMENTS = ['before', 'after'] as const;
+export type Moment = (typeof MOMENTS)[number];
 
 /** Tells of each call to what it wraps, which is numbered; what is done then comes before the call, or before its answer. */
 export class Calls {
