@@ -121,7 +121,7 @@ export class BullmqQueue {
    * Takes a page of jobs out of BullMQ's hands. Those with an obstacle are told, and stay.
    *
    * @param destination where they go; what was taken to go elsewhere has to get there first
-   * @param taking names this call
+   * @param taking what the names of these takings begin with
    */
   async take(after: PageEnd | undefined, destination: string, taking: string): Promise<Taking> {
     const [otherDestination, rows] = await this.#page(after, destination, taking);

@@ -1,5 +1,9 @@
+import { DelayQueueReceiver } from 'nestjs-delay-queue';
 import { describe, expect, it, vi } from 'vitest';
 import { OtherDestinationError } from '../../lib/bullmq/bullmq-import.js';
+import type { BullmqJob } from '../../lib/bullmq/bullmq-queue.js';
+import { freshName } from '../../lib/bullmq/import-goal.js';
+import type { Note } from '../../lib/bullmq/taken-note.js';
 import { onOwnRedis, useBed } from '../support/app/bed.js';
 import {
   CALL,
@@ -105,6 +109,56 @@ describe('each job is handled once', () => {
       }),
   );
 
+  it('wherever one import stops, and another is killed meanwhile', async () =>
+    onStage(bed, async (stage) => {
+      const { bullmq, importer } = stage;
+      const killed = async (last: number): Promise<boolean> =>
+        importer({ calls: killedAt(last, 'after') })
+          .move(TOPICS, CALL)
+          .then(
+            () => false,
+            () => true,
+          );
+      let added = 0;
+      for (let [at, isReached] = [1, true]; isReached; at++) {
+        for (let [last, isKilled] = [1, true]; isKilled && isReached; last++) {
+          await bullmq.add(added++, { delay: 1 });
+          const calls = new Stopped(at, 'before', false);
+          const moving = importer({ calls }).move(TOPICS, CALL);
+          isReached = await Promise.race([calls.reached.opened.then(() => true), moving.then(() => false)]);
+          isKilled = await killed(last);
+          await expectDueHandled(stage);
+          calls.goOn();
+          await moving;
+          await importer().move(TOPICS, CALL);
+          await expectDueHandled(stage);
+        }
+      }
+      await expectAllHandledOnce(stage, added, []);
+      expect(await statsOf(stage)).toMatchObject({ scheduled: 0 });
+    }));
+
+  it('and waits for its next attempt, wherever an import stops while another moves it', async () =>
+    onStage(bed, async ({ app, bullmq, importer, admin }) => {
+      const topic = 'order.other';
+      const topics = new Set([topic]);
+      for (let [at, isReached] = [1, true]; isReached; at++) {
+        const id = `own-${at}`;
+        await bullmq.add(at, { jobId: id, delay: 1 });
+        const calls = new Stopped(at, 'before', false);
+        const moving = importer({ topic, calls }).move(topics, CALL);
+        isReached = await Promise.race([calls.reached.opened.then(() => true), moving.then(() => false)]);
+        await importer({ topic }).move(topics, CALL);
+        const [received] = await app.get(DelayQueueReceiver).receive(topic, { wait: '60s' });
+        await received?.retry('not yet', HOUR);
+        const message = await admin.get(topic, id);
+        expect(message).toMatchObject({ state: 'scheduled', failure: { message: 'not yet' } });
+        calls.goOn();
+        await moving;
+        expect(await admin.get(topic, id)).toEqual(message);
+      }
+    }));
+
   it('and BullMQ knows nothing of it any more', async () =>
     onStage(bed, async ({ bullmq, importer, redis }) => {
       const job = await bullmq.add(1, { delay: HOUR, deduplication: { id: 'once' } });
@@ -160,6 +214,23 @@ describe('each job is handled once', () => {
     }));
 });
 
+it('what has another note by now is left as it is', async () =>
+  onStage(bed, async ({ bullmq, queue }) => {
+    await bullmq.add(1, { jobId: 'a', delay: HOUR });
+    const take = async (): Promise<BullmqJob & { readonly note: Note }> => {
+      const taking = await queue.take(undefined, 'here', freshName());
+      return ('jobs' in taking ? taking.jobs[0] : undefined) as BullmqJob & { readonly note: Note };
+    };
+    const before = await take();
+    await queue.giveBack([{ job: before, note: before.note }]);
+    const { note } = await take();
+    const changes = [{ job: before, note: before.note }];
+    const next = { text: before.note.text.replace('taken', 'sent'), state: 'unknown', taking: '' } as const;
+    expect(await queue.note(changes.map((change) => ({ ...change, next })))).toEqual(new Map([['a', note.text]]));
+    expect([await queue.finish(changes), await queue.giveBack(changes)]).toEqual([new Set(), new Set()]);
+    expect((await queue.taken()).notes).toEqual(new Map([['a', note.text]]));
+  }));
+
 describe('a job that stays', () => {
   it('waits where it was, and workers are told when it is due', async () =>
     onStage(bed, async (stage) => {
@@ -190,6 +261,15 @@ describe('a job that stays', () => {
       expect(left.toSorted(byReason)).toEqual([...others, { reason: 'unknown-topic', example: 'other', count: 1 }]);
       expect(await redis.zrange(bullmq.key('delayed'), '0', '-1', 'WITHSCORES')).toEqual(before);
       expect(await redis.zscore(bullmq.key('marker'), '1')).toBe(String(2 ** 40));
+    }));
+
+  it('is the second one of two that become one message', async () =>
+    onStage(bed, async ({ bullmq, importer }) => {
+      await bullmq.add(1, { jobId: 'same', delay: HOUR });
+      await bullmq.add(2, { deduplication: { id: 'same' }, delay: 2 * HOUR });
+      const counts = { topics: new Map([[TOPIC, 1]]), left: [{ reason: 'id-taken', count: 1, example: '2' }] };
+      expect(await importer().count(CALL, true)).toMatchObject(counts);
+      expect(await importer().move(TOPICS, CALL)).toMatchObject(counts);
     }));
 
   it.each([
