@@ -94,7 +94,7 @@ it(
       };
 
       const ended = new Set<BullmqBed>();
-      const disturbances = { stopped: 0, killed: 0, ended: 0 };
+      const disturbances = { stopped: 0, killed: 0, gaveUp: 0, ended: 0 };
       /** One import after the other, of either queue, until of each queue one has come to its end. */
       const disturb = async (random: SeededRandom): Promise<void> => {
         const progress = async (child: ChildProcess): Promise<void> => {
@@ -113,8 +113,10 @@ it(
             await progress(child);
             child.kill('SIGKILL');
           });
-          expect(code, stderr).toBeLessThanOrEqual(1);
+          // One that stood still may find that Redis did not answer in time.
+          expect([-1, 0, 1, 3], stderr).toContain(code);
           if (code === -1) disturbances.killed++;
+          else if (code === 3) disturbances.gaveUp++;
           else {
             disturbances.ended++;
             ended.add(bullmq);
@@ -177,11 +179,12 @@ it(
         );
         // An id that both queues have, and perhaps had before, is free once more after each round.
         const left = { id: 0, other: 0 };
+        const patient = ['--redis-timeout', '60s'];
         for (let round = 1; round <= 3; round++) {
           left.id = left.other = 0;
           for (const bullmq of queues) {
-            const foreseen = printed(await importing(bullmq, ['--dry-run']));
-            const done = printed(await importing(bullmq, []));
+            const foreseen = printed(await importing(bullmq, [...patient, '--dry-run']));
+            const done = printed(await importing(bullmq, patient));
             expect(done).toMatchObject({ topics: foreseen.topics, left: foreseen.left, counted: foreseen.counted });
             const counts = done.left.map(
               ({ reason, count }) => [reason === 'id-taken' ? 'id' : 'other', count] as const,
