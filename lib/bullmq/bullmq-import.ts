@@ -39,7 +39,7 @@ interface Pass {
 /**
  * Moves delayed jobs of BullMQ, each to be handled once: by a worker of BullMQ if it gets it first, else by a handler of the
  * topic. It may be killed at any time, and started again, and workers and other imports may run meanwhile. See
- * docs/decisions/0116.
+ * docs/decisions/0116 and 0124.
  */
 export class BullmqImport {
   readonly #options: BullmqImportOptions;
