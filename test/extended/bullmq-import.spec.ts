@@ -65,14 +65,12 @@ it(
       // Two servers have queues of the same name, whose jobs have the same ids.
       const here = new BullmqBed(own.connection, own.prefix);
       const there = new BullmqBed({ host: '127.0.0.1', port: server.port }, here.prefix, here.name);
-      const [queues, redis] = [
-        [here, there],
-        new Map([
-          [here, own.redis],
-          [there, new Redis(server.url)],
-        ]),
+      const redisThere = new Redis(server.url);
+      const queues = [here, there];
+      const sides = [
+        { bullmq: here, redis: own.redis },
+        { bullmq: there, redis: redisThere },
       ];
-      const clientOf = (bullmq: BullmqBed): Redis => redis.get(bullmq) as Redis;
       const workers = queues.map((bullmq) => bullmq.work((order) => note('worker', order), 50));
       const importing = async (
         bullmq: BullmqBed,
@@ -99,7 +97,7 @@ it(
       const disturb = async (random: SeededRandom): Promise<void> => {
         const progress = async (child: ChildProcess): Promise<void> => {
           const until = (await published()) + random.integer(1, STEP);
-          while ((await published()) < until && child.exitCode === null) await setTimeout(5);
+          while ((await published()) < until && isRunning(child)) await setTimeout(5);
         };
         while (ended.size < queues.length) {
           const bullmq = random.pick(queues.filter((one) => !ended.has(one)));
@@ -142,12 +140,12 @@ it(
             }
           }
         };
-        for (const bullmq of queues) {
+        for (const { bullmq, redis } of sides) {
           await bullmq.queue.upsertJobScheduler('yearly', { pattern: '0 0 1 1 *' });
           await bullmq.addFlow();
           for (let n = 0; n < REFUSED; n++) {
             const { id } = await bullmq.add(-1, { delay: HOUR });
-            await clientOf(bullmq).hset(bullmq.key(id as string), 'data', '{"order":9007199254740993}');
+            await redis.hset(bullmq.key(id as string), 'data', '{"order":9007199254740993}');
           }
         }
         await Promise.all(
@@ -160,13 +158,10 @@ it(
         await Promise.all([0, 1].map(async (lane) => disturb(new SeededRandom(seed + lane))));
         expect(disturbances.killed).toBeGreaterThan(0);
 
-        for (const bullmq of queues) {
+        for (const { bullmq, redis } of sides) {
           await add(bullmq, MORE, () => HOUR);
           const soon = String((Date.now() + HOUR / 2) * 4096);
-          await eventually(
-            async () => expect(await clientOf(bullmq).zcount(bullmq.key('delayed'), '-inf', soon)).toBe(0),
-            LIMIT,
-          );
+          await eventually(async () => expect(await redis.zcount(bullmq.key('delayed'), '-inf', soon)).toBe(0), LIMIT);
         }
         const lateness = [...handled.handler]
           .map(([order, at]) => at - (dueAt.get(order) ?? Infinity))
@@ -203,13 +198,17 @@ it(
         );
       } finally {
         for (const worker of workers) await worker.close();
-        for (const bullmq of queues) await bullmq.close(clientOf(bullmq));
-        clientOf(there).disconnect();
+        for (const { bullmq, redis } of sides) await bullmq.close(redis);
+        redisThere.disconnect();
         await server.stop();
       }
     }),
   LIMIT,
 );
+
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null;
+}
 
 function printed({ code, stdout, stderr }: Outcome): Printed {
   expect([0, 1], stderr).toContain(code);

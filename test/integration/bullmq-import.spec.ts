@@ -240,6 +240,13 @@ describe('a job that stays', () => {
       await redis.zadd(bullmq.key('delayed'), 2 ** 52, 'ghost');
       await bullmq.queue.add('timeout', { text: 'x'.repeat(2 ** 20) }, { jobId: 'large', delay: HOUR });
       await bullmq.add(0, { jobId: 'x'.repeat(257), delay: HOUR });
+      for (const [id, data] of [
+        ['bytes', Buffer.from([0x22, 0xff, 0x22])],
+        ['digits', '{"order":9007199254740993}'],
+      ] as const) {
+        await bullmq.add(0, { jobId: id, delay: HOUR });
+        await redis.hset(bullmq.key(id), 'data', data);
+      }
       await bullmq.queue.add('other', {}, { jobId: 'other', delay: HOUR });
       const before = await redis.zrange(bullmq.key('delayed'), '0', '-1', 'WITHSCORES');
       await redis.del(bullmq.key('marker'));
@@ -253,6 +260,8 @@ describe('a job that stays', () => {
         { reason: 'flow', example: 'child', count: 1 },
         { reason: 'id-taken', example: 'taken', count: 1 },
         { reason: 'no-record', example: 'ghost', count: 1 },
+        { ...refused('no UTF-8'), example: 'bytes' },
+        { ...refused('data.order is 9007199254740993'), example: 'digits' },
         { ...refused('1048576 are allowed'), example: 'large' },
         { ...refused('id must be'), example: 'x'.repeat(257) },
         { reason: 'scheduler', example: expect.stringMatching(/^repeat:yearly:\d+$/) as string, count: 1 },
