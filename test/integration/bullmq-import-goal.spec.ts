@@ -3,7 +3,17 @@ import { describe, expect, it } from 'vitest';
 import type { LeftReason } from '../../lib/bullmq/import-counts.js';
 import { onOwnRedis, useBed } from '../support/app/bed.js';
 import { BullmqBed } from '../support/bullmq/bullmq-bed.js';
-import { CALL, HOUR, MOMENTS, type Stage, TOPIC, TOPICS, killedAt, onStage } from '../support/bullmq/import-stage.js';
+import {
+  CALL,
+  HOUR,
+  MOMENTS,
+  type Stage,
+  TOPIC,
+  TOPICS,
+  endsKilled,
+  killedAt,
+  onStage,
+} from '../support/bullmq/import-stage.js';
 import { startRedis } from '../support/servers/redis-server.js';
 
 const bed = useBed();
@@ -85,11 +95,7 @@ describe('of a goal that has lost its data', () => {
         const met = new Set<string | undefined>();
         for (let [at, isKilled] = [1, true]; isKilled; at++) {
           for (const order of [1, 2]) await other.add(order, { delay: HOUR });
-          const moving = importer({ calls: killedAt(at, moment), queue }).move(TOPICS, CALL);
-          isKilled = await moving.then(
-            () => false,
-            () => true,
-          );
+          isKilled = await endsKilled(importer({ calls: killedAt(at, moment), queue }).move(TOPICS, CALL));
           const { notes } = await queue.taken();
           for (const note of notes.values()) met.add(note.split(' ')[0]);
           const doubtful = [...notes].filter(([, note]) => note.startsWith('sent '));

@@ -17,6 +17,8 @@ export const TOPICS: ReadonlySet<string> = new Set([TOPIC]);
 export const HOUR = 3_600_000;
 export const CALL = { signal: new AbortController().signal, onProgress(): void {} };
 
+const KILLED = 'killed';
+
 const SILENT = { log(): void {}, warn(): void {}, error(): void {} };
 
 export interface Importer {
@@ -80,6 +82,21 @@ export async function onStage(
   }
 }
 
+/** What an import leaves with BullMQ: the job of a scheduler, and one whose id the topic has. */
+export async function addJobsThatStay({ app, bullmq }: Stage): Promise<void> {
+  await app.producer.publish(TOPIC, {}, { id: 'taken', delay: HOUR });
+  await bullmq.add(-1, { jobId: 'taken', delay: HOUR });
+  await bullmq.queue.upsertJobScheduler('yearly', { pattern: '0 0 1 1 *' });
+}
+
+/** Left jobs in the order of their reasons and examples. */
+export function byReason(
+  a: { readonly reason: string; readonly example: string },
+  b: { readonly reason: string; readonly example: string },
+): number {
+  return a.reason.localeCompare(b.reason) || a.example.localeCompare(b.example);
+}
+
 export const MOMENTS = ['before', 'after'] as const;
 export type Moment = (typeof MOMENTS)[number];
 
@@ -113,8 +130,19 @@ export class Calls {
 /** Ends what it wraps at one of its calls, as a process that is killed. */
 export function killedAt(last: number, moment: Moment): Calls {
   return new Calls(async (call, now) => {
-    if (call > last || (call === last && (now === moment || now === 'after'))) throw new Error('killed');
+    if (call > last || (call === last && (now === moment || now === 'after'))) throw new Error(KILLED);
   });
+}
+
+/** Whether an import is {@link killedAt | killed}, rather than to come to its end. */
+export async function endsKilled(moving: Promise<unknown>): Promise<boolean> {
+  return moving.then(
+    () => false,
+    (error: Error) => {
+      if (error.message === KILLED) return true;
+      throw error;
+    },
+  );
 }
 
 /** Stops what it wraps at one of its calls until it is to go on; it may be killed at its next call then. */
@@ -127,8 +155,13 @@ export class Stopped extends Calls {
       if (call < at || (call === at && moment === 'after' && now === 'before')) return;
       this.reached.open();
       await this.#goesOn.opened;
-      if (isKilled && call > at) throw new Error('killed');
+      if (isKilled && call > at) throw new Error(KILLED);
     });
+  }
+
+  /** Whether an import has come to that call, rather than to its end. */
+  async isReachedBy(moving: Promise<unknown>): Promise<boolean> {
+    return Promise.race([this.reached.opened.then(() => true), moving.then(() => false)]);
   }
 
   goOn(): void {
