@@ -39,13 +39,11 @@ interface Pass {
 /**
  * Moves delayed jobs of BullMQ, each to be handled once: by a worker of BullMQ if it gets it first, else by a handler of the
  * topic. It may be killed at any time, and started again, and workers and other imports may run meanwhile. See
- * docs/decisions/0116.
+ * docs/decisions/0116 and 0124.
  */
 export class BullmqImport {
   readonly #options: BullmqImportOptions;
   readonly #destination: string;
-  /** Names this import among those that make messages. */
-  readonly #maker = freshName();
 
   constructor(options: BullmqImportOptions) {
     this.#options = options;
@@ -87,7 +85,7 @@ export class BullmqImport {
    */
   async move(topics: ReadonlySet<string>, { signal, onProgress }: ImportCall): Promise<ImportCounts> {
     const { queue, goal, topic } = this.#options;
-    const transfer = new JobTransfer({ queue, goal, topic, topics, maker: this.#maker });
+    const transfer = new JobTransfer({ queue, goal, topic, topics });
     // Workers take jobs from the front meanwhile, and new ones come: so it ends with a pass that has changed nothing.
     for (let changes = -1; changes < transfer.changes && !signal.aborted;) {
       changes = transfer.changes;
@@ -140,7 +138,7 @@ export class BullmqImport {
       if (isOf(await goal.look(note.stored), note) || life === note.stored.life) return { message: note.stored };
       if (note.state === 'sent') return { job, reason: 'unverified' };
     }
-    const plan = planOf(job, topic, goal, { taking: this.#maker, maker: this.#maker });
+    const plan = planOf(job, topic, goal);
     if (plan.message === undefined || !compares) return plan;
     const found = await goal.look(plan.message);
     const isOwn = note !== undefined && found?.taking === note.taking;

@@ -29,8 +29,8 @@ export interface BullmqJob {
   /** When it was made, as its maker says: epoch milliseconds. */
   readonly timestamp: string;
   readonly name: string;
-  /** JSON. */
-  readonly data: string;
+  /** JSON, as its maker has written it. */
+  readonly data: Uint8Array;
   /** JSON. */
   readonly options: string;
   /** How often it has failed. */
@@ -67,15 +67,11 @@ export interface BullmqCounts {
 /** What came of asking for jobs to take. */
 export type Taking = { readonly jobs: readonly BullmqJob[] } | { readonly otherDestination: string };
 
-type Row = readonly [id: string, note: string, score: string, obstacle: JobObstacle | '', ...Fields];
-type Fields = readonly [
-  name: string | null,
-  data: string | null,
-  options: string | null,
-  attemptsMade: string | null,
-  deduplicationId: string | null,
-  timestamp: string | null,
-];
+/** In bytes, since what is no UTF-8 would become something else: id, note, score, obstacle, name, data, and so on. */
+type Row = readonly (Buffer | null)[];
+
+/** Where in a row the data of the job are. */
+const DATA = 5;
 
 /** A queue of BullMQ, of which delayed jobs are taken. */
 export class BullmqQueue {
@@ -111,25 +107,25 @@ export class BullmqQueue {
 
   /** The first ones of jobs that were taken, as many as are read at once, without those that are not taken any more. */
   async read(ids: readonly string[]): Promise<readonly BullmqJob[]> {
-    const rows = await this.#run(READ, ['taken'], ids.slice(0, PAGE_SIZE));
-    return (rows as Row[]).map((row) => this.#job(row));
+    const rows = (await this.#run(READ, ['taken'], ids.slice(0, PAGE_SIZE))) as Row[];
+    return this.#jobs(rows);
   }
 
   /** A page of jobs that are delayed. */
   async look(after: PageEnd | undefined): Promise<readonly BullmqJob[]> {
     const [, rows] = await this.#page(after, '', '');
-    return rows.map((row) => this.#job(row));
+    return this.#jobs(rows);
   }
 
   /**
    * Takes a page of jobs out of BullMQ's hands. Those with an obstacle are told, and stay.
    *
    * @param destination where they go; what was taken to go elsewhere has to get there first
-   * @param taking names this call
+   * @param taking what the names of these takings begin with
    */
   async take(after: PageEnd | undefined, destination: string, taking: string): Promise<Taking> {
     const [otherDestination, rows] = await this.#page(after, destination, taking);
-    return otherDestination === '' ? { jobs: rows.map((row) => this.#job(row)) } : { otherDestination };
+    return otherDestination === '' ? { jobs: this.#jobs(rows) } : { otherDestination };
   }
 
   /**
@@ -140,19 +136,18 @@ export class BullmqQueue {
   async note(changes: readonly (NotedJob & { readonly next: Note })[]): Promise<ReadonlyMap<string, string>> {
     if (changes.length === 0) return new Map();
     const args = changes.flatMap(({ job, note, next }) => [job.id, note.text, next.text]);
-    return new Map((await this.#run(NOTE, ['taken'], args)) as [string, string][]);
+    const others = (await this.#run(NOTE, ['taken'], args)) as [id: Buffer, note: Buffer][];
+    return new Map(others.map(([id, note]) => [String(id), String(note)]));
   }
 
   /** Removes jobs for good that have these notes, and answers which had. */
   async finish(jobs: readonly NotedJob[]): Promise<ReadonlySet<string>> {
-    if (jobs.length === 0) return new Set();
-    return new Set((await this.#run(FINISH, ['taken', 'meta', 'events'], argumentsOf(jobs))) as string[]);
+    return this.#end(jobs, FINISH, ['taken', 'meta', 'events']);
   }
 
   /** Gives jobs back to BullMQ that have these notes, and answers which had. Those that somebody has removed are forgotten. */
   async giveBack(jobs: readonly NotedJob[]): Promise<ReadonlySet<string>> {
-    if (jobs.length === 0) return new Set();
-    return new Set((await this.#run(GIVE_BACK, ['delayed', 'taken', 'marker'], argumentsOf(jobs))) as string[]);
+    return this.#end(jobs, GIVE_BACK, ['delayed', 'taken', 'marker']);
   }
 
   async counts(): Promise<BullmqCounts> {
@@ -174,13 +169,21 @@ export class BullmqQueue {
     taking: string,
   ): Promise<readonly [otherDestination: string, rows: readonly Row[]]> {
     const args = [PAGE_SIZE, after?.score ?? '', after?.id ?? '', destination, taking];
-    return (await this.#run(PAGE, ['delayed', 'taken'], args)) as [string, Row[]];
+    const [otherDestination, rows] = (await this.#run(PAGE, ['delayed', 'taken'], args)) as [Buffer, Row[]];
+    return [String(otherDestination), rows];
+  }
+
+  async #end(jobs: readonly NotedJob[], script: string, keys: readonly string[]): Promise<ReadonlySet<string>> {
+    if (jobs.length === 0) return new Set();
+    const args = jobs.flatMap(({ job, note }) => [job.id, note.text]);
+    const ids = (await this.#run(script, keys, args)) as Buffer[];
+    return new Set(ids.map(String));
   }
 
   async #run(script: string, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     const names = keys.map((name) => this.#key(name));
     return this.#connection.send(
-      async (redis) => redis.eval(script, names.length, ...names, this.#base, ...args),
+      async (redis) => redis.callBuffer('eval', script, names.length, ...names, this.#base, ...args),
       names[0],
     );
   }
@@ -189,26 +192,36 @@ export class BullmqQueue {
     return `${this.#base}${name === 'taken' ? 'moving-to-delay-queue' : name}`;
   }
 
-  #job([id, note, score, obstacle, name, data, options, attemptsMade, deduplicationId, timestamp]: Row): BullmqJob {
-    return {
-      id,
-      key: `${this.#base}${id}`,
-      note: note === '' ? undefined : parseNote(note),
-      obstacle: obstacle === '' ? undefined : obstacle,
-      score,
-      dueAt: Math.floor(Number(score) / SCORES_PER_MILLISECOND),
-      timestamp: timestamp ?? '',
-      name: name ?? '',
-      data: data ?? '',
-      options: options ?? '',
-      attemptsMade: Number(attemptsMade ?? 0),
-      deduplicationId: deduplicationId ?? undefined,
-    };
+  #jobs(rows: readonly Row[]): BullmqJob[] {
+    return rows.map((row) => {
+      const [
+        id = '',
+        note = '',
+        score = '',
+        obstacle = '',
+        name = '',
+        ,
+        options = '',
+        made = '0',
+        deduplicationId,
+        timestamp = '',
+      ] = row.map((field) => field?.toString());
+      return {
+        id,
+        key: `${this.#base}${id}`,
+        note: note === '' ? undefined : parseNote(note),
+        obstacle: obstacle === '' ? undefined : (obstacle as JobObstacle),
+        score,
+        dueAt: Math.floor(Number(score) / SCORES_PER_MILLISECOND),
+        timestamp,
+        name,
+        data: row[DATA] ?? Buffer.alloc(0),
+        options,
+        attemptsMade: Number(made),
+        deduplicationId,
+      };
+    });
   }
-}
-
-function argumentsOf(jobs: readonly NotedJob[]): string[] {
-  return jobs.flatMap(({ job, note }) => [job.id, note.text]);
 }
 
 /** Whether the keys of a queue are known that this version of BullMQ has made. */

@@ -62,7 +62,7 @@ return rows`;
  *
  * KEYS   delayed ZSET, taken HASH
  * ARGV   base, limit, score and id of the last job of the page before ('' for the first), destination ('' takes none),
- *        name of the taking
+ *        what the names of the takings begin with
  * Reply  { other destination or '', jobs }
  * Cost   a page of jobs; it is shorter if they are large
  */
@@ -85,8 +85,9 @@ for n = 1, #page, 2 do
   local id, score = page[n], page[n + 1]
   local job = add(id, '', score)
   if takes and job[4] == '' then
-    local note = 'taken ' .. score .. ' ' .. taking
-    redis.call('HSET', base .. id, 'movingToDelayQueue', taking)
+    local name = taking .. string.format('%03d', n / 2)
+    local note = 'taken ' .. score .. ' ' .. name
+    redis.call('HSET', base .. id, 'movingToDelayQueue', name)
     redis.call('HSET', taken, '', destination, id, note)
     redis.call('ZREM', delayed, id)
     job[2] = note

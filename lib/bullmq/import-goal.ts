@@ -12,7 +12,7 @@ import { toPublishRequest } from '../producer/publish-request.js';
 import type { Clock } from '../time/clock.js';
 import type { JobMessage } from './job-message.js';
 
-/** The header that says which taking of a job a message is of, which import has made it, and for when it was stored. */
+/** The header that says which taking of a job a message is of, by whom it was made, and for when it was stored. */
 const IMPORT_HEADER = 'bullmq-import';
 
 export interface GoalOptions {
@@ -29,11 +29,11 @@ export interface GoalOptions {
 /** Where a message is, or was. */
 export type MessagePlace = Pick<JobMessage, 'topic' | 'id'>;
 
-/** Of what a message was made, and by whom: names that nobody else gives, all of the same length. */
+/** Of what a message was made, and by whom: names that nobody else gives. All makers' are of the same length, and all takings'. */
 export interface Stamp {
   /** The taking of the job. */
   readonly taking: string;
-  /** The import. */
+  /** One time that an import stores. */
   readonly maker: string;
 }
 
@@ -41,6 +41,9 @@ export interface Stamp {
 export function freshName(): string {
   return randomBytes(9).toString('base64url');
 }
+
+/** As long as any other. */
+const ANY_STAMP: Stamp = { taking: `${freshName()}000`, maker: freshName() };
 
 /** A message of a topic as it was seen. */
 export interface FoundMessage extends Partial<Stamp> {
@@ -74,8 +77,9 @@ export class ImportGoal {
   }
 
   /** @throws InvalidArgumentError, SerializationError, PayloadTooLargeError if it cannot be a message */
-  check({ payload, options }: JobMessage, stamp: Stamp): void {
-    toPublishRequest({ payload }, farOff(options, stamp, this.now), this.now, {
+  check(message: JobMessage): void {
+    const { payload } = message;
+    toPublishRequest({ payload }, farOff(message, ANY_STAMP, this.now), this.now, {
       publishTimeout: this.#options.timeout,
     });
   }
@@ -85,8 +89,8 @@ export class ImportGoal {
    *
    * @throws BrokerUnavailableError, ConfigurationError
    */
-  async store({ topic, payload, options }: JobMessage, stamp: Stamp): Promise<void> {
-    await this.#options.producer.publish(topic, payload, farOff(options, stamp, this.now));
+  async store(message: JobMessage, stamp: Stamp): Promise<void> {
+    await this.#options.producer.publish(message.topic, message.payload, farOff(message, stamp, this.now));
   }
 
   async look({ topic, id }: MessagePlace): Promise<FoundMessage | undefined> {
@@ -154,10 +158,10 @@ export class ImportGoal {
   }
 }
 
-function farOff(options: PublishOptions, { taking, maker }: Stamp, now: number): PublishOptions {
+function farOff({ id, options }: JobMessage, { taking, maker }: Stamp, now: number): PublishOptions {
   const deliverAt = Math.floor(now) + MAX_DELAY;
   const headers = { ...options.headers, [IMPORT_HEADER]: `${taking} ${maker} ${deliverAt}` };
-  return { ...options, headers, deliverAt, onDuplicate: 'ignore' };
+  return { ...options, id, headers, deliverAt, onDuplicate: 'ignore' };
 }
 
 function found(topic: string, { state, envelope, at }: StoredMessage): FoundMessage {

@@ -1,3 +1,4 @@
+import { NoJsonError, parseExactJson } from '../checks/exact-json.js';
 import { isPlainObject } from '../checks/kinds.js';
 import { MAX_ATTEMPTS, MAX_DELAY } from '../checks/limits.js';
 import { isWithin } from '../checks/validate.js';
@@ -24,30 +25,26 @@ export interface JobMessage {
   readonly topic: string;
   readonly id: string;
   readonly payload: unknown;
+  /** Without its id and its due time. */
   readonly options: PublishOptions;
 }
 
 /**
- * The message that a job becomes. Its due time is not among the options.
+ * The message that a job becomes.
  *
  * @param topic where it goes, with `{name}` for the job's name
  * @param now epoch milliseconds
  * @throws InvalidArgumentError if it cannot become one
+ * @throws SerializationError if its data would come back as something else
  */
 export function toMessage(job: BullmqJob, topic: string, now: number): JobMessage {
   const { key, name, dueAt } = job;
   if (dueAt > now + MAX_DELAY) throw new InvalidArgumentError('A message must be due within 10 years.');
-  const options = parsed('options', job.options);
-  const id = idOf(job);
   return {
     topic: checkedTopicName(topic.replaceAll(NAME_PLACE, () => name)),
-    id,
-    payload: parsed('data', job.data),
-    options: {
-      id,
-      headers: { [JOB_HEADER]: key, [NAME_HEADER]: name },
-      ...(isPlainObject(options) && retriesOf(options, job.attemptsMade)),
-    },
+    id: idOf(job),
+    payload: dataOf(job),
+    options: { headers: { [JOB_HEADER]: key, [NAME_HEADER]: name }, ...retriesOf(job) },
   };
 }
 
@@ -59,24 +56,34 @@ function idOf({ id, key, timestamp, deduplicationId }: BullmqJob): string {
   return GIVEN_BY_BULLMQ.test(id) ? (deduplicationId ?? `${key}@${timestamp}`) : id;
 }
 
-function parsed(what: string, text: string): unknown {
+/** Only what a handler gets as BullMQ has it can be a message. See docs/decisions/0124. */
+function dataOf({ data }: BullmqJob): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
-    throw new InvalidArgumentError(`The ${what} of the job are no JSON.`);
+    return parseExactJson(data, 'data');
+  } catch (error) {
+    if (!(error instanceof NoJsonError)) throw error;
+    throw new InvalidArgumentError(`The data of the job are no JSON. ${error.message}`);
   }
 }
 
 /** The attempts that are left, and the waits between them. What is not there, or is of the application's own, the topic decides. */
-function retriesOf(
-  { attempts, backoff }: Readonly<Record<string, unknown>>,
-  made: number,
-): Pick<PublishOptions, 'attempts' | 'backoff'> {
+function retriesOf({ options, attemptsMade: made }: BullmqJob): Pick<PublishOptions, 'attempts' | 'backoff'> {
+  const { attempts, backoff } = optionsIn(options);
   const waits = backoffOf(typeof backoff === 'number' ? { type: 'fixed', delay: backoff } : backoff, made);
   return {
     ...(isWithin(attempts, 1, Infinity) && { attempts: Math.min(MAX_ATTEMPTS, Math.max(1, attempts - made)) }),
     ...(waits && { backoff: waits }),
   };
+}
+
+/** As BullMQ reads them: nothing of them gets into the message as it is. */
+function optionsIn(json: string): Readonly<Record<string, unknown>> {
+  try {
+    const options: unknown = JSON.parse(json);
+    return isPlainObject(options) ? options : {};
+  } catch {
+    throw new InvalidArgumentError('The options of the job are no JSON.');
+  }
 }
 
 /** The most that a wait of a message is shortened: one with the greatest jitter, which doubles the shortest wait. */

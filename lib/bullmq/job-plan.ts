@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '../errors/options.errors.js';
 import { PayloadTooLargeError, SerializationError } from '../errors/publishing.errors.js';
 import type { BullmqJob } from './bullmq-queue.js';
 import type { Left, LeftReason } from './import-counts.js';
-import type { FoundMessage, ImportGoal, Stamp } from './import-goal.js';
+import type { FoundMessage, ImportGoal } from './import-goal.js';
 import { type JobMessage, toMessage } from './job-message.js';
 
 /** A job, and the message that it becomes. */
@@ -12,11 +12,11 @@ export interface Planned {
 }
 
 /** What is to become of a job, as far as it tells itself. */
-export function planOf(job: BullmqJob, topic: string, goal: ImportGoal, stamp: Stamp): Planned | Left {
+export function planOf(job: BullmqJob, topic: string, goal: ImportGoal): Planned | Left {
   if (job.obstacle) return { job, reason: job.obstacle };
   try {
     const message = toMessage(job, topic, goal.now);
-    goal.check(message, stamp);
+    goal.check(message);
     return { job, message };
   } catch (error) {
     return refusalOf(job, error);

@@ -1,6 +1,6 @@
 import type { BullmqJob, BullmqQueue } from './bullmq-queue.js';
 import { type Left, Tally } from './import-counts.js';
-import type { FoundMessage, ImportGoal } from './import-goal.js';
+import { type FoundMessage, type ImportGoal, freshName } from './import-goal.js';
 import { type Planned, messageOf, planOf, reasonOf } from './job-plan.js';
 import { type Note, type NoteOfStored, hasStored, nextNote, parseNote } from './taken-note.js';
 
@@ -11,8 +11,6 @@ export interface TransferOptions {
   readonly topic: string;
   /** Those that may be used. */
   readonly topics: ReadonlySet<string>;
-  /** Names the import. */
-  readonly maker: string;
 }
 
 /** A job that was taken. */
@@ -57,12 +55,10 @@ export class JobTransfer {
     await this.#forget(taken.filter(isGone), stored);
 
     const there = stored.filter(({ job }) => !isGone(job));
-    const [isStored, isSent] = (['stored', 'sent'] as const).map((state) =>
-      there.filter(({ note }) => note.state === state),
-    ) as [Stored[], Stored[]];
+    const inState = (state: Note['state']): Stored[] => there.filter(({ note }) => note.state === state);
     const isNew = await this.#storeAll(taken.filter((job) => job.note.state === 'taken' && !isGone(job)));
-    const going = await this.#note([...isNew, ...(await this.#keepFound(isStored))].map(toSent));
-    await this.#finish(await this.#send([...going, ...isSent]));
+    const going = await this.#note([...isNew, ...(await this.#keepFound(inState('stored')))].map(toSent));
+    await this.#finish(await this.#send([...going, ...inState('sent')]));
   }
 
   async #find(job: BullmqJob, note: NoteOfStored): Promise<Stored> {
@@ -82,7 +78,9 @@ export class JobTransfer {
 
   /** Stores the messages of jobs, due so late that nobody handles them, and notes those that are there. */
   async #storeAll(jobs: readonly Taken[]): Promise<Stored[]> {
-    const { goal, maker } = this.#options;
+    const { goal } = this.#options;
+    // Of its own each time: somebody else may have noted, moved and handled what was stored first, and then this is one too many.
+    const maker = freshName();
     const plans = jobs.map((job) => ({ job, plan: this.#planOf(job) }));
     const planned = plans.flatMap(({ job, plan }) => (plan.message ? [{ job, message: plan.message }] : []));
     const left = plans.flatMap(({ job, plan }): LeftTaken[] => (plan.message ? [] : [{ ...plan, job }]));
@@ -110,8 +108,8 @@ export class JobTransfer {
   }
 
   #planOf(job: Taken): Planned | Left {
-    const { goal, topic, topics, maker } = this.#options;
-    const plan = planOf(job, topic, goal, { taking: job.note.taking, maker });
+    const { goal, topic, topics } = this.#options;
+    const plan = planOf(job, topic, goal);
     return plan.message && !topics.has(plan.message.topic) ? { job, reason: 'unknown-topic' } : plan;
   }
 

@@ -2,7 +2,7 @@
 export interface StoredNote {
   readonly topic: string;
   readonly id: string;
-  /** The import that has stored it. */
+  /** Who has stored it. */
   readonly maker: string;
   /** What its partition's life was then. */
   readonly life: string;

@@ -116,6 +116,19 @@ describe('nothing is moved', () => {
     expect(await json(...command(TOPIC, '--create', '--give-back', '--yes'))).toMatchObject({ moved: 2, left: [] });
   });
 
+  it('while jobs are on their way to another database', async () => {
+    const { host } = new URL(bed.redisUrl);
+    const [taken, place] = [bullmq.key('moving-to-delay-queue'), `under the prefix '${bed.prefix}' of ${host}`];
+    await redis.hset(taken, '', `topic '${TOPIC}' ${place}`, 'x', 'taken 1 before');
+    const args = command(TOPIC, '--create', '--from', bed.redisUrl);
+    for (const more of [['--dry-run'], []]) {
+      const outcome = await run(...args, '--redis', `${bed.redisUrl}/1`, ...more);
+      expect(outcome).toMatchObject({ code: 2, stderr: text(/has taken jobs of this queue to topic/) });
+    }
+    expect(await bullmq.delayed()).toEqual(['a', 'b']);
+    expect(await json(...args)).toMatchObject({ moved: 2, left: [] });
+  });
+
   it('after an interruption', async () => {
     const running = runInProcess(command(TOPIC, '--create'), { env: bed.env });
     while (process.listenerCount('SIGTERM') === 0) await new Promise(setImmediate);

@@ -74,6 +74,7 @@ const CODE: Readonly<Record<string, Facts>> = {
   QueueEvents: namesOf(library.members('QueueEvents')),
   BackgroundErrorSource: namesOf(library.strings('BackgroundErrorSource')),
   FailureReason: namesOf(library.strings('FailureReason')),
+  LeftReason: namesOf(library.strings('LeftReason')),
   errors: new Map(library.errors('DelayQueueError').map(({ name, values }) => [name, codeOf(values)])),
   'gateway problems': new Map(PROBLEM_CODES.map((code) => [code, {}])),
   // Methods

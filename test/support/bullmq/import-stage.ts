@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { DelayedHandler, DelayQueueAdmin } from 'nestjs-delay-queue';
+import { DelayedHandler, DelayQueueAdmin, type TopicOptions } from 'nestjs-delay-queue';
 import { loadIoRedis } from '../../../lib/broker/redis/connection/redis-clients.js';
 import { RedisConnection } from '../../../lib/broker/redis/connection/redis-connection.js';
 import { BullmqImport } from '../../../lib/bullmq/bullmq-import.js';
@@ -16,6 +16,8 @@ export const TOPIC = 'order.timeout';
 export const TOPICS: ReadonlySet<string> = new Set([TOPIC]);
 export const HOUR = 3_600_000;
 export const CALL = { signal: new AbortController().signal, onProgress(): void {} };
+
+const KILLED = 'killed';
 
 const SILENT = { log(): void {}, warn(): void {}, error(): void {} };
 
@@ -41,7 +43,11 @@ export interface Stage {
 }
 
 /** An application that handles the topic, and a queue of BullMQ beside it. */
-export async function onStage(own: Bed, play: (stage: Stage) => Promise<void>, finished?: object): Promise<void> {
+export async function onStage(
+  own: Bed,
+  play: (stage: Stage) => Promise<void>,
+  defaults: TopicOptions = {},
+): Promise<void> {
   const handled = new Map<number, number>();
 
   @Injectable()
@@ -52,7 +58,7 @@ export async function onStage(own: Bed, play: (stage: Stage) => Promise<void>, f
     }
   }
 
-  const app = await own.start({ providers: [Orders], options: { topics: { [TOPIC]: { ...finished } } } });
+  const app = await own.start({ providers: [Orders], options: { defaults } });
   const connections: RedisConnection[] = [];
   const seen = async (bed: BullmqBed): Promise<BullmqQueue> => {
     const connection = new RedisConnection(await loadIoRedis(), bed.connection, SILENT, 5000);
@@ -76,7 +82,23 @@ export async function onStage(own: Bed, play: (stage: Stage) => Promise<void>, f
   }
 }
 
-export type Moment = 'before' | 'after';
+/** What an import leaves with BullMQ: the job of a scheduler, and one whose id the topic has. */
+export async function addJobsThatStay({ app, bullmq }: Stage): Promise<void> {
+  await app.producer.publish(TOPIC, {}, { id: 'taken', delay: HOUR });
+  await bullmq.add(-1, { jobId: 'taken', delay: HOUR });
+  await bullmq.queue.upsertJobScheduler('yearly', { pattern: '0 0 1 1 *' });
+}
+
+/** Left jobs in the order of their reasons and examples. */
+export function byReason(
+  a: { readonly reason: string; readonly example: string },
+  b: { readonly reason: string; readonly example: string },
+): number {
+  return a.reason.localeCompare(b.reason) || a.example.localeCompare(b.example);
+}
+
+export const MOMENTS = ['before', 'after'] as const;
+export type Moment = (typeof MOMENTS)[number];
 
 /** Tells of each call to what it wraps, which is numbered; what is done then comes before the call, or before its answer. */
 export class Calls {
@@ -108,8 +130,19 @@ export class Calls {
 /** Ends what it wraps at one of its calls, as a process that is killed. */
 export function killedAt(last: number, moment: Moment): Calls {
   return new Calls(async (call, now) => {
-    if (call > last || (call === last && (now === moment || now === 'after'))) throw new Error('killed');
+    if (call > last || (call === last && (now === moment || now === 'after'))) throw new Error(KILLED);
   });
+}
+
+/** Whether an import is {@link killedAt | killed}, rather than to come to its end. */
+export async function endsKilled(moving: Promise<unknown>): Promise<boolean> {
+  return moving.then(
+    () => false,
+    (error: Error) => {
+      if (error.message === KILLED) return true;
+      throw error;
+    },
+  );
 }
 
 /** Stops what it wraps at one of its calls until it is to go on; it may be killed at its next call then. */
@@ -122,8 +155,13 @@ export class Stopped extends Calls {
       if (call < at || (call === at && moment === 'after' && now === 'before')) return;
       this.reached.open();
       await this.#goesOn.opened;
-      if (isKilled && call > at) throw new Error('killed');
+      if (isKilled && call > at) throw new Error(KILLED);
     });
+  }
+
+  /** Whether an import has come to that call, rather than to its end. */
+  async isReachedBy(moving: Promise<unknown>): Promise<boolean> {
+    return Promise.race([this.reached.opened.then(() => true), moving.then(() => false)]);
   }
 
   goOn(): void {
