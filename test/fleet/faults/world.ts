@@ -234,9 +234,9 @@ export class World extends Scene {
     while (!this.#isClosed) {
       const at = this.now();
       await this.client.ping().catch(() => {});
-      const until = this.now();
-      const stood = { at, until, fault: 'Redis stood still', process: undefined, fatal: false };
-      if (until - at >= tolerance) this.faults.push(stood);
+      const answeredAt = this.now();
+      const stood = { at, until: answeredAt, fault: 'Redis stood still', process: undefined, fatal: false };
+      if (answeredAt - at >= tolerance) this.faults.push(stood);
       await sleep(tolerance / 10);
     }
   }

@@ -155,8 +155,8 @@ export const protocolMutations = [
   {
     guard: "end of a session: only while the observer's own heartbeats were answered",
     file: 'fleet/fleet-view.ts',
-    find: 'sighting.since += unwatched;',
-    replace: 'sighting.since += 0 * unwatched;',
+    find: 'const silence = sentAt - this.#answeredAt;',
+    replace: 'const silence = Math.min(0, sentAt - this.#answeredAt);',
     scenario: 'frozen-redis',
   },
   {

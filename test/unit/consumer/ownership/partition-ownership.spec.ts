@@ -1,40 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { BrokerCall } from '../../../../lib/broker/wrap-broker.js';
-import { PartitionOwnership } from '../../../../lib/consumer/ownership/partition-ownership.js';
 import { TopicConsumer } from '../../../../lib/consumer/ownership/topic-consumer.js';
 import { assignPartitions } from '../../../../lib/fleet/assign-partitions.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';
-import { FleetBed, type TestProcess } from '../../../support/units/fleet-bed.js';
-import { HEARTBEAT, testHandling, testRegistry } from '../../../support/units/handling.js';
+import type { TestProcess } from '../../../support/units/fleet-bed.js';
+import { HEARTBEAT } from '../../../support/units/handling.js';
+import { PARTITION, seenPartition } from '../../../support/units/seen-partition.js';
 import { Gate } from '../../../support/waiting.js';
 
-const PARTITION = { topic: 'jobs', index: 0 };
 const THEIRS = 'theirs other';
 const LENGTH = 2 * HEARTBEAT;
-
-/** A partition of a topic as process `me` sees it, and another process. */
-async function setUp() {
-  const bed = new FleetBed();
-  const [me, other] = [bed.process('me'), bed.process('other')];
-  for (const { session } of [me, other]) await session.start();
-  await bed.clock.advance(0);
-  const topics = testRegistry(me.context);
-  await topics.partitions('jobs');
-  me.calls.length = 0;
-  let changes = 0;
-  const handling = testHandling({ context: me.context, session: me.session, topics });
-  const ownership = new PartitionOwnership(handling, PARTITION, () => changes++);
-  return {
-    bed,
-    me,
-    other,
-    handling,
-    ownership,
-    changes: () => changes,
-    stored: async () => (await bed.broker.stats(PARTITION)).owner,
-    settle: async () => bed.clock.advance(0),
-  };
-}
 
 /** As whom a process has asked for the partition, and whom it wanted to replace. */
 function asked({ calls }: TestProcess): (readonly [owner: string, replaced: string | undefined])[] {
@@ -51,7 +26,7 @@ const passOn = async ({ run }: BrokerCall): Promise<unknown> => run();
 
 describe('PartitionOwnership', () => {
   it('takes a partition that is free, and claims from it', async () => {
-    const { me, ownership, changes, stored, settle } = await setUp();
+    const { me, ownership, changes, stored, settle } = await seenPartition();
     ownership.take();
     await settle();
 
@@ -64,7 +39,7 @@ describe('PartitionOwnership', () => {
   });
 
   it('costs nothing while it is kept', async () => {
-    const { bed, me, ownership, settle } = await setUp();
+    const { bed, me, ownership, settle } = await seenPartition();
     ownership.take();
     await settle();
     await me.session.stop();
@@ -81,7 +56,7 @@ describe('PartitionOwnership', () => {
 
   describe('of another process', () => {
     it('is taken once that has released it', async () => {
-      const { bed, ownership, stored, settle } = await setUp();
+      const { bed, ownership, stored, settle } = await seenPartition();
       await bed.broker.acquire(PARTITION, THEIRS, undefined);
       ownership.take();
       await settle();
@@ -95,7 +70,7 @@ describe('PartitionOwnership', () => {
     });
 
     it('is taken once its session has ended, not before', async () => {
-      const { bed, other, ownership, stored, settle } = await setUp();
+      const { bed, other, ownership, stored, settle } = await seenPartition();
       await bed.broker.acquire(PARTITION, THEIRS, undefined);
       await other.session.stop();
       ownership.take();
@@ -112,7 +87,7 @@ describe('PartitionOwnership', () => {
     });
 
     it('is left to whoever has taken it since, a session that had ended before', async () => {
-      const { bed, other, ownership, stored, settle } = await setUp();
+      const { bed, other, ownership, stored, settle } = await seenPartition();
       await bed.broker.acquire(PARTITION, THEIRS, undefined);
       ownership.take();
       await settle();
@@ -131,7 +106,7 @@ describe('PartitionOwnership', () => {
     });
 
     it('is asked for only if its owner, which is alive, has had time to release it by itself', async () => {
-      const { bed, me, other, ownership, settle } = await setUp();
+      const { bed, me, other, ownership, settle } = await seenPartition();
       await bed.broker.acquire(PARTITION, THEIRS, undefined);
       ownership.take();
       await settle();
@@ -149,7 +124,7 @@ describe('PartitionOwnership', () => {
     });
 
     it('is not waited for any more once it is given up', async () => {
-      const { bed, ownership, stored, settle } = await setUp();
+      const { bed, ownership, stored, settle } = await seenPartition();
       await bed.broker.acquire(PARTITION, THEIRS, undefined);
       ownership.take();
       await settle();
@@ -164,7 +139,7 @@ describe('PartitionOwnership', () => {
 
   describe('if a reply is lost', () => {
     it('asks again as the same owner', async () => {
-      const { bed, me, ownership, stored, settle } = await setUp();
+      const { bed, me, ownership, stored, settle } = await seenPartition();
       me.around = instead('acquire', async ({ run }) => {
         await run();
         throw GONE;
@@ -182,7 +157,7 @@ describe('PartitionOwnership', () => {
     });
 
     it('releases until that is confirmed, and has one line for it', async () => {
-      const { bed, me, ownership, stored, settle } = await setUp();
+      const { bed, me, ownership, stored, settle } = await seenPartition();
       ownership.take();
       await settle();
       me.around = instead('release', async () => Promise.reject(GONE));
@@ -199,7 +174,7 @@ describe('PartitionOwnership', () => {
     });
 
     it('disclaims what is stored as its own, and tells who is to own it', async () => {
-      const { bed, other, ownership, stored, settle } = await setUp();
+      const { bed, other, ownership, stored, settle } = await seenPartition();
       await bed.broker.acquire(PARTITION, 'old me', undefined);
       ownership.giveUp('other');
       await ownership.disclaim('old me');
@@ -210,7 +185,7 @@ describe('PartitionOwnership', () => {
     });
 
     it('disclaims nothing that it owns, and nothing of others', async () => {
-      const { me, ownership, stored, settle } = await setUp();
+      const { me, ownership, stored, settle } = await seenPartition();
       ownership.take();
       await settle();
       await ownership.disclaim(asked(me)[0]?.[0] ?? '');
@@ -222,7 +197,7 @@ describe('PartitionOwnership', () => {
   });
 
   it('restores the topic and takes the partition again, as a new owner, if nothing is stored of it', async () => {
-    const { me, ownership, settle, changes } = await setUp();
+    const { me, ownership, settle, changes } = await seenPartition();
     ownership.take();
     await settle();
     const [[first] = []] = asked(me);
@@ -236,7 +211,7 @@ describe('PartitionOwnership', () => {
   });
 
   it.each([0, LENGTH + HEARTBEAT])('waits if another has taken it over, silent for %i ms', async (silent) => {
-    const { bed, me, other, ownership, stored, settle } = await setUp();
+    const { bed, me, other, ownership, stored, settle } = await seenPartition();
     ownership.take();
     await other.session.stop();
     await bed.clock.advance(silent);
@@ -249,7 +224,7 @@ describe('PartitionOwnership', () => {
   });
 
   it('releases what it has taken if it was given up meanwhile, without a claim, and tells who is to own it', async () => {
-    const { me, other, ownership, stored, settle } = await setUp();
+    const { me, other, ownership, stored, settle } = await seenPartition();
     const gate = new Gate();
     me.around = instead('acquire', async ({ run }) => {
       await gate.opened;
@@ -266,7 +241,7 @@ describe('PartitionOwnership', () => {
   });
 
   it('claims nothing if it has taken the partition after it was closed', async () => {
-    const { me, ownership, settle } = await setUp();
+    const { me, ownership, settle } = await seenPartition();
     const gate = new Gate();
     me.around = instead('acquire', async ({ run }) => {
       await gate.opened;
@@ -282,7 +257,7 @@ describe('PartitionOwnership', () => {
   });
 
   it('takes it again, as a new owner, if it is to own it while it is given up', async () => {
-    const { me, ownership, stored, settle } = await setUp();
+    const { me, ownership, stored, settle } = await seenPartition();
     ownership.take();
     await settle();
     const gate = new Gate();
@@ -304,7 +279,7 @@ describe('PartitionOwnership', () => {
 
   describe('if Redis may have forgotten the owner', () => {
     it('keeps what is still stored, with one call', async () => {
-      const { me, ownership, settle, changes } = await setUp();
+      const { me, ownership, settle, changes } = await seenPartition();
       ownership.take();
       await settle();
       ownership.verify();
@@ -320,7 +295,7 @@ describe('PartitionOwnership', () => {
     });
 
     it('ends what another process has taken', async () => {
-      const { bed, me, ownership, settle } = await setUp();
+      const { bed, me, ownership, settle } = await seenPartition();
       ownership.take();
       await settle();
       await bed.broker.acquire(PARTITION, THEIRS, asked(me)[0]?.[0]);
@@ -332,7 +307,7 @@ describe('PartitionOwnership', () => {
     });
 
     it('looks again if it could not be asked', async () => {
-      const { bed, me, ownership, settle } = await setUp();
+      const { bed, me, ownership, settle } = await seenPartition();
       ownership.take();
       await settle();
       me.around = instead('acquire', async () => Promise.reject(GONE));
@@ -348,7 +323,7 @@ describe('PartitionOwnership', () => {
   });
 
   it('keeps no other partition waiting if it cannot be reached', async () => {
-    const { bed, me, handling } = await setUp();
+    const { bed, me, handling } = await seenPartition();
     const owners = assignPartitions('jobs', 8, ['me', 'other']);
     const [hanging, ...others] = owners.flatMap((owner, index) => (owner === 'me' ? [index] : []));
     me.around = async (call) =>
