@@ -4,8 +4,8 @@ import { DelayQueueModule } from 'nestjs-delay-queue';
 import { DelayQueueDashboardModule } from 'nestjs-delay-queue/dashboard';
 import { DelayQueueGatewayModule } from 'nestjs-delay-queue/gateway';
 import { expect, it } from 'vitest';
-import { useBed } from '../../support/app/bed.js';
-import { LogBook } from '../../support/app/log-book.js';
+import { useBed } from '../support/app/bed.js';
+import { LogBook } from '../support/app/log-book.js';
 
 const bed = useBed();
 
