@@ -54,8 +54,9 @@ export class AtLeastOnce implements DeliveryGuarantee {
     return whenPermitted(this.#handling.context.clock, checked);
   }
 
-  mayBegin({ mustBeginBy }: Delivery, now: number): boolean {
-    return now <= mustBeginBy && !this.#handling.hold.holds;
+  /** While it waited for its time, its lease may have ended: by now another process may handle the message. */
+  mayBegin({ mustBeginBy, endsAt, aborted }: Delivery, now: number): boolean {
+    return now <= mustBeginBy && now < endsAt && !aborted && !this.#handling.hold.holds;
   }
 
   decided(delivery: Delivery, verdict: Verdict): void {

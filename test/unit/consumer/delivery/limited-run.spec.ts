@@ -18,6 +18,18 @@ describe('a delivery of a limited topic', () => {
     expect(bed.running).toEqual(['in time']);
   });
 
+  it('is given back if its lease has ended before its time has come', async () => {
+    const bed = new RunBed();
+    const late = bed.delivery('late');
+    late.begin = [beginTimes({ from: late.leaseEndsAt, until: late.leaseEndsAt + 1000 })];
+    bed.hand(late);
+    bed.extend = () => new Promise(() => {});
+    await bed.clock.advance(late.leaseEndsAt - bed.clock.now());
+
+    expect(bed.called).toEqual([]);
+    expect(await bed.outcomes()).toEqual([['late', 'release']]);
+  });
+
   it('is left out of its batch then', async () => {
     const bed = new RunBed({ batch: 2 });
     const late = bed.delivery('late');
