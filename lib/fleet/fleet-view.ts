@@ -6,11 +6,17 @@ const FORGOTTEN_AFTER = 3;
 /** No session lasts longer than this, or than this process's own, whatever is stored; in milliseconds. */
 const LONGEST_SESSION = 60_000;
 
+/**
+ * A heartbeat stood still if its answer took more than this share of the time between two, or it came so much later than it was due: whatever kept
+ * this process from its answer may have kept the others from renewing their sessions.
+ */
+const STANDSTILL = 0.5;
+
 /** What this process has seen of another one. Times are epoch milliseconds on the local clock, which never goes backwards. */
 interface Sighting {
   /** The latest record; `undefined` of a session that only the owner of a partition names. */
   record: SessionRecord | undefined;
-  /** When the first heartbeat was sent that has seen the record as it is. */
+  /** When the first heartbeat looked that has seen the record as it is; later by all the time that did not count. */
   since: number;
   /** Whether the latest heartbeat has seen it. */
   isStored: boolean;
@@ -39,15 +45,16 @@ export interface LiveSession {
  */
 export class FleetView {
   #own: LiveSession & { readonly length: number };
-  /** How much of the time between two heartbeats counts as watched, in milliseconds. */
-  readonly #watched: number;
+  /** Longest time between two heartbeats, in milliseconds. */
+  readonly #heartbeat: number;
   readonly #sightings = new Map<string, Sighting>();
-  #answeredAt = -Infinity;
+  /** When the latest heartbeat that was answered has looked. */
+  #lookedAt = -Infinity;
   #live: readonly LiveSession[];
 
   constructor(own: LiveSession, { heartbeat, length }: SessionTimes) {
     this.#own = { ...own, length };
-    this.#watched = heartbeat;
+    this.#heartbeat = heartbeat;
     this.#live = [own];
   }
 
@@ -66,21 +73,23 @@ export class FleetView {
    * Takes in what a heartbeat was answered.
    *
    * @param sentAt when the heartbeat was sent
+   * @param answeredAt when its answer came
    */
-  observe(records: readonly SessionRecord[], sentAt: number): void {
-    // What kept the answers from this process may have kept the others from renewing their sessions.
-    const silence = sentAt - this.#answeredAt;
-    const unwatched = Math.max(0, silence - this.#watched);
+  observe(records: readonly SessionRecord[], sentAt: number, answeredAt: number): void {
+    const silence = sentAt - this.#lookedAt;
+    const stoodStill =
+      answeredAt - sentAt > STANDSTILL * this.#heartbeat || silence > (1 + STANDSTILL) * this.#heartbeat;
+    // Nothing of such a time counts, and what the others had waiting may be run only after this heartbeat.
+    const now = stoodStill ? answeredAt : sentAt;
+    const unwatched = stoodStill ? now - this.#lookedAt : Math.max(0, silence - this.#heartbeat);
     for (const sighting of this.#sightings.values()) {
       sighting.isStored = false;
-      // After a silence of a whole session nothing counts that was seen before: the others have yet to send a heartbeat, too.
-      const isForgiven = silence >= this.#own.length && !this.#isOver(sighting);
-      sighting.since = isForgiven ? sentAt - this.#watched : sighting.since + unwatched;
+      sighting.since += unwatched;
     }
-    this.#answeredAt = sentAt;
+    this.#lookedAt = now;
     for (const record of records) {
       if (record.session === this.#own.id) continue;
-      this.#sightings.set(record.session, sightingOf(record, this.#sightings.get(record.session), sentAt));
+      this.#sightings.set(record.session, sightingOf(record, this.#sightings.get(record.session), now));
     }
     this.#judge();
   }
@@ -94,7 +103,7 @@ export class FleetView {
     const known = this.#sightings.get(session);
     if (known) return known.record?.left === true || this.#isOver(known);
     // Before the first answer nobody is watched; whoever waits for an owner asks again after each heartbeat.
-    const since = this.#answeredAt;
+    const since = this.#lookedAt;
     if (since !== -Infinity) this.#sightings.set(session, { record: undefined, since, isStored: false });
     return false;
   }
@@ -105,7 +114,7 @@ export class FleetView {
    */
   hasTaken(session: string): void {
     if (!this.hasEnded(session)) return;
-    this.#sightings.set(session, { record: undefined, since: this.#answeredAt, isStored: false });
+    this.#sightings.set(session, { record: undefined, since: this.#lookedAt, isStored: false });
   }
 
   /**
@@ -151,7 +160,7 @@ export class FleetView {
   }
 
   #isOver(sighting: Sighting, lengths = 1): boolean {
-    return this.#answeredAt - sighting.since >= lengths * this.#lengthOf(sighting);
+    return this.#lookedAt - sighting.since >= lengths * this.#lengthOf(sighting);
   }
 
   #lengthOf({ record }: Sighting): number {
@@ -160,9 +169,9 @@ export class FleetView {
 }
 
 /** A heartbeat that comes late, after a newer one or after the session was left, renews nothing: its count is lower. */
-function sightingOf(record: SessionRecord, known: Sighting | undefined, sentAt: number): Sighting {
+function sightingOf(record: SessionRecord, known: Sighting | undefined, now: number): Sighting {
   const isRenewed = known?.record === undefined || record.count > known.record.count;
-  if (isRenewed) return { record, since: sentAt, isStored: true };
+  if (isRenewed) return { record, since: now, isStored: true };
   const left = known.record?.left === true || record.left;
   return { record: { ...record, left }, since: known.since, isStored: true };
 }

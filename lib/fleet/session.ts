@@ -286,7 +286,7 @@ export class Session implements Startable {
     const readable = sessions.map((record) =>
       this.#handled.has(record.digest) ? record : { ...record, digest: UNKNOWN },
     );
-    this.#view.observe(readable, sentAt);
+    this.#view.observe(readable, sentAt, this.#renewedAt);
     if (isFirst || this.#view.live !== before) this.#live = [...this.#view.live];
     if (this.#stop.signal.aborted) return;
     member.share();

@@ -20,9 +20,11 @@ class Bed {
     this.records.set(session, { ...record, ...given });
   }
 
-  /** A heartbeat of this process that is answered. */
-  look(): void {
-    this.view.observe([...this.records.values()], this.now);
+  /** A heartbeat of this process that is answered, after so many milliseconds. */
+  look(wait = 0): void {
+    const records = [...this.records.values()];
+    this.view.observe(records, this.now, this.now + wait);
+    this.now += wait;
   }
 
   /** Heartbeats of this process for so many milliseconds, with those of the others that are named. */
@@ -117,19 +119,29 @@ describe('FleetView', () => {
       bed.now += 100 * LENGTH;
       bed.look();
       expect(bed.live).toEqual(['me', 'other']);
-      // Of the outage, no more counts than lies between two heartbeats.
-      bed.pass(LENGTH - HEARTBEAT - 1);
+      bed.pass(LENGTH - 1);
       expect(bed.live).toEqual(['me', 'other']);
       bed.pass(1);
       expect(bed.live).toEqual(['me']);
     });
 
-    it('counts nothing that was before an outage', () => {
+    it('counts what was before an outage, and nothing of it', () => {
       const bed = seen('other');
       bed.pass(PERIOD);
       bed.now += 3 * LENGTH;
       bed.look();
-      bed.pass(LENGTH - HEARTBEAT - 1);
+      bed.pass(LENGTH - PERIOD - 1);
+      expect(bed.live).toEqual(['me', 'other']);
+      bed.pass(1);
+      expect(bed.live).toEqual(['me']);
+    });
+
+    it('counts nothing of a heartbeat that waits for its answer: those of others may be run after it', () => {
+      const bed = seen('other');
+      bed.pass(PERIOD);
+      bed.now += PERIOD;
+      bed.look(LENGTH);
+      bed.pass(LENGTH - PERIOD - 1);
       expect(bed.live).toEqual(['me', 'other']);
       bed.pass(1);
       expect(bed.live).toEqual(['me']);
