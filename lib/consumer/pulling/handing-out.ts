@@ -51,6 +51,7 @@ export class HandingOut {
     signal: AbortSignal,
     room = new Room(Infinity),
   ): Promise<ReceivedMessage[]> {
+    const { context } = this.#options;
     const { backoff } = consumer.settings;
     const most = signal.aborted ? 0 : room.take(received.length);
     for (const { delivery } of received.slice(most)) giveBack(consumer.takenOf(delivery.partition.index), delivery);
@@ -65,9 +66,13 @@ export class HandingOut {
     room.putBack(most - given.size);
     const failed = results.find((result) => result.status === 'rejected');
     if (given.size === 0 && failed) throw failed.reason;
-    if (signal.aborted && !isOnce) {
-      for (const { delivery } of given) giveBack(consumer.takenOf(delivery.partition.index), delivery);
-      return [];
+    for (const one of isOnce ? [] : given) {
+      const { delivery } = one;
+      // After the process has stood still, an answer may tell of a lease that has ended by then.
+      if (!signal.aborted && delivery.endsAt > context.clock.now()) continue;
+      giveBack(consumer.takenOf(delivery.partition.index), delivery);
+      given.delete(one);
+      room.putBack(1);
     }
     return deliveries.filter((one) => given.has(one)).map((one) => this.#message(one, backoff, lease));
   }

@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import type { ExtendStatus } from '../../../../lib/broker/broker.interface.js';
+import { Delivery } from '../../../../lib/consumer/delivery/delivery.js';
+import type { CheckedDelivery } from '../../../../lib/consumer/delivery/delivery-check.js';
+import { RELEASED, type Verdict } from '../../../../lib/consumer/delivery/verdict.js';
+import type { TopicConsumer } from '../../../../lib/consumer/ownership/topic-consumer.js';
+import { HandingOut } from '../../../../lib/consumer/pulling/handing-out.js';
+import type { ReceiptDesk } from '../../../../lib/consumer/pulling/received-message.js';
+import { ManualClock } from '../../../../lib/testing/manual-clock.js';
+import { testContext } from '../../../support/units/handling.js';
+
+const LEASE = 5000;
+const PARTITION = { topic: 'images', index: 0 };
+
+/** Gives a message whose lease is changed for that, and says what of it was given, and given back. */
+async function give(answerAfter: number): Promise<{ given: number; outcomes: Verdict[] }> {
+  const clock = new ManualClock();
+  const claimed = { storedId: 'a', token: 'e.1', delivery: 1, attempt: 1, weight: 0, dueAt: 0, envelope: '' };
+  const delivery = new Delivery(PARTITION, claimed, clock.now() + 2 * LEASE);
+  const outcomes: Verdict[] = [];
+  const taken = {
+    partition: PARTITION,
+    async extend(): Promise<ExtendStatus[]> {
+      delivery.leaseEndsAt = clock.now() + LEASE;
+      await clock.advance(answerAfter);
+      return ['extended'];
+    },
+    async settle(_: Delivery, verdict: Verdict): Promise<'settled'> {
+      outcomes.push(verdict);
+      return 'settled';
+    },
+  };
+  const consumer = { settings: {}, takenOf: () => taken } as unknown as TopicConsumer;
+  const checked = { delivery, message: { maxAttempts: 3 }, backoff: undefined } as unknown as CheckedDelivery;
+  const handingOut = new HandingOut({ context: testContext({ clock }), timeout: 60_000 }, {} as ReceiptDesk);
+  const received = { consumer, deliveries: [checked], lease: LEASE };
+  const messages = await handingOut.give(received, new AbortController().signal);
+  return { given: messages.length, outcomes };
+}
+
+it('gives a message with the lease that was asked for', async () => {
+  expect(await give(LEASE - 1)).toEqual({ given: 1, outcomes: [] });
+});
+
+it('gives no message whose lease has ended by the time it is known, but gives it back', async () => {
+  expect(await give(LEASE)).toEqual({ given: 0, outcomes: [RELEASED] });
+});
