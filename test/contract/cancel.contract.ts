@@ -1,11 +1,34 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import type { PartitionSignal } from '../../lib/broker/broker.interface.js';
+import type { CallId, PartitionSignal } from '../../lib/broker/broker.interface.js';
 import { fromStoredId, toStoredId } from '../../lib/messages/stored-id.js';
 import { type BrokerTest, DEAD, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { Received } from '../support/broker/received.js';
 
+/** What the call of a test is known by. */
+const CALL: CallId = { caller: 'producer', sequence: 77 };
+
 export function cancelContract(it: BrokerTest): void {
+  describe('cancel repeated, though it has found nothing', () => {
+    it('does not cancel what was published since nothing was found', async ({ bed }) => {
+      expect(await bed.cancel('a', CALL)).toBe('not-found');
+      await bed.publish('a');
+
+      expect(await bed.cancel('a', CALL)).toBe('not-found');
+      expect(await bed.get('a')).toMatchObject({ state: 'scheduled' });
+    });
+
+    it('does not cancel what has taken the place of the one that was seen', async ({ bed }) => {
+      await bed.publish('a', { envelope: '[1,"new"]' });
+      const at = (await bed.get('a'))?.at as number;
+      const cancel = (envelope: string) => bed.broker.cancel(bed.partition, CALL, 'a', { at, envelope });
+      expect(await cancel('[1,"old"]')).toBe('not-found');
+
+      expect(await cancel('[1,"new"]')).toBe('not-found');
+      expect(await bed.get('a')).toMatchObject({ state: 'scheduled' });
+    });
+  });
+
   describe('cancel', () => {
     it('removes a message that waits', async ({ bed }) => {
       await bed.publish('a');

@@ -25,14 +25,19 @@ if answer then return { now_us, tonumber(answer) } end
 assert_sets(scheduled, inflight, keyed)
 assert_hashes(messages, deliveries, errors)
 
-if seen_at ~= '' then
+local function is_meant()
+  if seen_at == '' then return true end
   local score = redis.call('ZSCORE', scheduled, id) or order_mode and redis.call('ZSCORE', blocked, id)
-  if not (score and is_as_seen(id, score)) then return { now_us, NOT_FOUND } end
+  return score and is_as_seen(id, score)
 end
-local head_before = head_due()
-local result, next_due = cancel_one(id)
-if result == NOT_FOUND then return { now_us, NOT_FOUND } end
-if result == CANCELLED then add('cancelled', 1) end
-wake(head_before, next_due)
+
+-- Nothing found is an answer, too: a copy of the call finds nothing that was published since.
+local result, next_due = NOT_FOUND, nil
+if is_meant() then
+  local head_before = head_due()
+  result, next_due = cancel_one(id)
+  if result == CANCELLED then add('cancelled', 1) end
+  if result ~= NOT_FOUND then wake(head_before, next_due) end
+end
 remember(result)
 return { now_us, result }
