@@ -105,7 +105,10 @@ export default defineConfig({
     projects: [
       project('in-process', 0, {
         ...SHARED_PROCESS,
-        include: ['test/{cli,contract,drills,e2e,integration,support,unit}/**/*.spec.ts', 'sample/**/*.spec.ts'],
+        include: [
+          'test/{cli,contract,drills,e2e,integration,simulation,support,unit}/**/*.spec.ts',
+          'sample/**/*.spec.ts',
+        ],
       }),
       // The compiler fills the memory of its process.
       project('docs', 0, { ...SHARED_PROCESS, include: ['test/docs/**/*.spec.ts'] }),

@@ -15,8 +15,10 @@ const TRANSLATED = join(FOLDER, '../../embedded/translated-scripts.js');
 /**
  * Makes a module of the Lua scripts: their sources, with every module of Lua that they use, and what their heads say that they take;
  * and one of all scripts as JavaScript. So the scripts stay files, and what is built reads nothing from disk. For rolldown and Vite alike.
+ *
+ * @param {(path: string) => string | undefined} read for whoever wants other scripts than the files have
  */
-export function luaScripts() {
+export function luaScripts(read = textOf) {
   return {
     name: 'lua-scripts',
     resolveId(id) {
@@ -26,25 +28,25 @@ export function luaScripts() {
       if (id !== SOURCES && id !== TRANSLATED) return undefined;
       for (const folder of [FOLDER, MODULES]) for (const path of luaIn(folder)) this.addWatchFile(path);
       // Without a source map: nobody reads what it would tell.
-      return { code: id === SOURCES ? sources() : translated(), moduleType: 'js', map: { mappings: '' } };
+      return { code: id === SOURCES ? sources(read) : translated(read), moduleType: 'js', map: { mappings: '' } };
     },
   };
 }
 
-function sources() {
-  return `export const SCRIPTS = ${JSON.stringify(Object.fromEntries(readScripts()))};\n`;
+function sources(read) {
+  return `export const SCRIPTS = ${JSON.stringify(Object.fromEntries(readScripts(read)))};\n`;
 }
 
-function translated() {
-  const scripts = readScripts().map(
+function translated(read) {
+  const scripts = readScripts(read).map(
     ([name, { source }]) => `  '${name}': ${translate(Buffer.from(source).toString('latin1'), name)},\n`,
   );
   return `export const TRANSLATED = {\n${scripts.join('')}};\n`;
 }
 
 /** @returns {[string, ReturnType<typeof readScript>][]} all scripts by their names */
-export function readScripts() {
-  return luaIn(FOLDER).map((path) => [basename(path, '.lua'), readScript(path)]);
+export function readScripts(read = textOf) {
+  return luaIn(FOLDER).map((path) => [basename(path, '.lua'), readScript(path, read)]);
 }
 
 /**
@@ -82,6 +84,7 @@ function luaIn(folder) {
   return files.toSorted().map((file) => join(folder, file));
 }
 
-function textOf(path) {
+/** @returns {string | undefined} `undefined`: there is none */
+export function textOf(path) {
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 }

@@ -1,9 +1,11 @@
 import { HASH_COMMANDS } from './hash-commands.js';
 import { KEY_COMMANDS } from './key-commands.js';
-import { type Command, type DataReply, Keyspace } from './keyspace.js';
+import { type Command, type DataReply, Keyspace, type Snapshot } from './keyspace.js';
 import { ReplyError } from './reply-error.js';
 import { SORTED_SET_COMMANDS } from './sorted-set-commands.js';
 import { STREAM_COMMANDS } from './stream-commands.js';
+
+export type { Snapshot };
 
 const COMMANDS = { ...KEY_COMMANDS, ...HASH_COMMANDS, ...SORTED_SET_COMMANDS, ...STREAM_COMMANDS };
 
@@ -24,6 +26,21 @@ export class EmbeddedData {
   constructor(now: () => number, publish: (channel: string, message: string) => void) {
     this.#keys = new Keyspace(now);
     this.#publish = publish;
+  }
+
+  /** The keys that hold something. */
+  get keys(): string[] {
+    return this.#keys.names;
+  }
+
+  /** What is stored now, whatever becomes of it. */
+  snapshot(): Snapshot {
+    return this.#keys.snapshot();
+  }
+
+  /** @param snapshot `undefined`: nothing is left */
+  restore(snapshot: Snapshot | undefined): void {
+    this.#keys.restore(snapshot);
   }
 
   /** @throws ReplyError as Redis replies */

@@ -13,10 +13,16 @@ export type DataReply = null | number | string | { readonly ok: string } | reado
 
 export type Command = (keys: Keyspace, ...args: string[]) => DataReply;
 
+/** What keys held at some time, and when they end. */
+export interface Snapshot {
+  readonly values: ReadonlyMap<string, Value>;
+  readonly ends: ReadonlyMap<string, number>;
+}
+
 /** The keys and what they hold. */
 export class Keyspace {
-  readonly #values = new Map<string, Value>();
-  readonly #ends = new Map<string, number>();
+  #values = new Map<string, Value>();
+  #ends = new Map<string, number>();
   /** How many keys with an end there may be before those that have ended are removed. */
   #mostEnds = FEW_ENDS;
   readonly #now: () => number;
@@ -28,6 +34,22 @@ export class Keyspace {
 
   now(): number {
     return this.#now();
+  }
+
+  /** The keys that hold something. */
+  get names(): string[] {
+    return [...this.#values.keys()].filter((key) => this.value(key) !== undefined);
+  }
+
+  /** What is there now, whatever becomes of it. */
+  snapshot(): Snapshot {
+    return { values: copyOf(this.#values), ends: new Map(this.#ends) };
+  }
+
+  /** @param snapshot `undefined`: nothing is left */
+  restore(snapshot: Snapshot | undefined): void {
+    this.#values = copyOf(snapshot?.values ?? new Map());
+    this.#ends = new Map(snapshot?.ends);
   }
 
   value(key: string): Value | undefined {
@@ -111,6 +133,15 @@ export class Keyspace {
     this.#values.set(key, value);
     return value;
   }
+}
+
+function copyOf(values: ReadonlyMap<string, Value>): Map<string, Value> {
+  const copies = new Map<string, Value>();
+  for (const [key, value] of values) {
+    if (typeof value === 'string') copies.set(key, value);
+    else copies.set(key, value instanceof Map ? new Map(value) : value.copy());
+  }
+  return copies;
 }
 
 function wrongType(): ReplyError {

@@ -8,12 +8,19 @@ const MOST = 512;
 
 /** What a ZSET of Redis is: members in order of their scores, and of their bytes where those are equal. */
 export class SortedSet {
-  readonly #scores = new Map<string, number>();
+  #scores = new Map<string, number>();
   /** All entries in their order, in blocks; only the one of an empty set is empty. */
-  readonly #blocks: Entry[][] = [[]];
+  #blocks: Entry[][] = [[]];
 
   get size(): number {
     return this.#scores.size;
+  }
+
+  copy(): SortedSet {
+    const copy = new SortedSet();
+    copy.#scores = new Map(this.#scores);
+    copy.#blocks = this.#blocks.map((block) => [...block]);
+    return copy;
   }
 
   /** In their order, from one rank until before another. */

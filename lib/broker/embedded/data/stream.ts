@@ -21,6 +21,12 @@ export class Stream {
     return this.#entries.length;
   }
 
+  copy(): Stream {
+    const copy = new Stream();
+    for (const entry of this.#entries) copy.append(entry);
+    return copy;
+  }
+
   append(entry: StreamEntry): void {
     this.#entries.push(entry);
   }

@@ -56,6 +56,13 @@ export const protocolMutations = [
     replace: 'if (delivery.attempt < 0)',
     scenario: 'blocked-event-loop',
   },
+  {
+    guard: 'lease check after a wait: what its limits have let begin too late for its lease is given back',
+    file: 'consumer/delivery/at-least-once.ts',
+    find: '&& now < endsAt && !aborted &&',
+    replace: '&& (endsAt > 0 || aborted) &&',
+    spec: 'test/unit/consumer/delivery/limited-run.spec.ts',
+  },
 
   // ── owners and receipts ───────────────────────────────────────────────────────────────────────────────────────────
   {
@@ -155,8 +162,8 @@ export const protocolMutations = [
   {
     guard: "end of a session: only while the observer's own heartbeats were answered",
     file: 'fleet/fleet-view.ts',
-    find: 'const silence = sentAt - this.#answeredAt;',
-    replace: 'const silence = Math.min(0, sentAt - this.#answeredAt);',
+    find: 'const unwatched = stoodStill ? now - this.#lookedAt : Math.max(0, silence - this.#heartbeat);',
+    replace: 'const unwatched = Math.min(0, Number(stoodStill));',
     scenario: 'frozen-redis',
   },
   {

@@ -1,0 +1,114 @@
+import type { SeededRandom } from '../../support/random.js';
+import { exponential } from '../world/accidents.js';
+import type { Process } from './process.js';
+import type { Scene } from './scene.js';
+import { Slot } from './slot.js';
+import { LEASE } from './topics.js';
+
+/** Mean time after which a process that is gone is started again, in milliseconds. */
+const RESTART = 2000;
+
+/** Mean of a short standstill, in milliseconds; half of them are long, up to {@link LONGEST}. */
+const SHORT = 500;
+const LONGEST = 3 * LEASE;
+
+/** The processes, and what befalls them. */
+export class Fleet {
+  readonly slots: readonly Slot[];
+  readonly #scene: Scene;
+
+  constructor(scene: Scene, processes: number) {
+    this.#scene = scene;
+    this.slots = Array.from({ length: processes }, (_, index) => {
+      return new Slot(scene, index, (process) => this.#hasRun(process));
+    });
+  }
+
+  start(): void {
+    const { world, accidents, faults } = this.#scene;
+    const starts = world.random('starts');
+    for (const slot of this.slots) world.after(starts.between(0, 500), () => this.#start(slot));
+    this.#befall('killed', faults.killEvery, (random, slot) => this.#kill(random, slot));
+    this.#befall('stopped', faults.freezeEvery, (random, { process }) => process?.freeze(standstill(random)));
+    this.#befall('left', faults.leaveEvery, (random, slot) => {
+      slot.leave(() => world.after(exponential(random, RESTART), () => this.#start(slot)));
+    });
+    this.#befall('deaf', faults.deafEvery, (random, { process }) => process?.link.deafen(exponential(random, 5000)));
+    accidents.recur('stall', faults.stallEvery, (random) => {
+      const { server } = this.#scene;
+      server.stalledUntil = world.now + exponential(random, faults.stall);
+    });
+    accidents.recur('failover', faults.failOverEvery, (random) => this.#failOver(random));
+    accidents.recur('full', faults.fullEvery, (random) => {
+      this.#scene.server.fullUntil = world.now + exponential(random, faults.full);
+    });
+    accidents.recur('clock step', faults.stepEvery, (random) => {
+      const by = random.between(-faults.step, faults.step);
+      this.#scene.server.offset += by;
+      this.#scene.rules.clockStepped(by);
+      world.trace('redis', `its clock is set by ${Math.round(by)} ms`);
+    });
+  }
+
+  /** The replica has what was written until now, and takes over a little later. */
+  #failOver(random: SeededRandom): void {
+    const { world, server, faults, rules } = this.#scene;
+    const { lag } = faults;
+    const snapshot = lag === Infinity ? undefined : server.snapshot();
+    const since = lag === Infinity ? -Infinity : world.now;
+    const wait = lag === Infinity ? 0 : exponential(random, lag);
+    const { term } = server;
+    world.after(wait, () => {
+      // Another one was faster.
+      if (server.term !== term) return;
+      server.failOver(snapshot);
+      server.loadingUntil = world.now + (faults.loading === 0 ? 0 : exponential(random, faults.loading));
+      world.trace(
+        'redis',
+        `fails over, and has lost ${since === -Infinity ? 'all' : `${Math.round(world.now - since)} ms`}`,
+      );
+      rules.redisLost(since);
+      for (const { process } of this.slots) {
+        if (!process || process.isDead || random.next() < faults.staysBehind) continue;
+        process.link.reset();
+        process.link.rebuild('signals');
+      }
+    });
+  }
+
+  #befall(kind: string, every: number, befall: (random: SeededRandom, slot: Slot) => void): void {
+    this.#scene.accidents.recur(kind, every, (random) => {
+      const slot = random.pick(this.slots);
+      if (slot.process && !slot.process.isDead) befall(random, slot);
+    });
+  }
+
+  /** A process may die, or stand still, wherever one of its calls has taken effect. */
+  #hasRun(process: Process): void {
+    if (process.isDead) return;
+    const { accidents, faults } = this.#scene;
+    const slot = this.slots.find((one) => one.process === process);
+    if (!slot) return;
+    if (accidents.happens('killed after a call', faults.killedCalls, process.name)) {
+      this.#kill(accidents.random('restart'), slot);
+    } else if (accidents.happens('stopped after a call', faults.frozenCalls, process.name)) {
+      process.freeze(standstill(accidents.random('standstill')));
+    }
+  }
+
+  #kill(random: SeededRandom, slot: Slot): void {
+    slot.process?.end();
+    this.#scene.world.after(exponential(random, RESTART), () => this.#start(slot));
+  }
+
+  #start(slot: Slot): void {
+    const { rules } = this.#scene;
+    slot.start().catch((error: unknown) => {
+      if (slot.process?.isDead === false) rules.failed(`${slot.process.name} starts`, error);
+    });
+  }
+}
+
+function standstill(random: SeededRandom): number {
+  return random.next() < 0.5 ? exponential(random, SHORT) : random.between(0, LONGEST);
+}

@@ -1,0 +1,158 @@
+import type { Backend } from '../../../lib/composition/backend.js';
+import type { DelayQueueModuleOptions } from '../../../lib/composition/delay-queue-options.interface.js';
+import type { DelayQueueConnection } from '../../../lib/composition/delay-queue.connection.js';
+import type { MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
+import type { Log } from '../../../lib/log.js';
+import { createSimulatedBroker } from '../redis/simulated-broker.js';
+import { Link } from '../redis/link.js';
+import type { SeededRandom } from '../../support/random.js';
+import type { Activity } from '../work/activity.js';
+import { isTransient } from '../work/errors.js';
+import { handleMessage } from '../work/handling.js';
+import { produce } from '../work/producers.js';
+import { receive } from '../work/receivers.js';
+import { Process } from './process.js';
+import type { Scene } from './scene.js';
+import { LEASE, TOPICS, toldOptions } from './topics.js';
+
+/** What each process does, besides handling messages. */
+const ACTIVITIES: Readonly<Record<string, Activity>> = { produce, receive };
+
+const OPTIONS: DelayQueueModuleOptions = {
+  redis: 'redis://none',
+  consumer: { lease: LEASE, maxIdleWait: 1000, concurrency: 20, shutdownTimeout: 1000 },
+};
+
+/** Share of the processes that are told of all limits. */
+const TOLD = 0.6;
+
+/** Pause between two attempts to connect, in milliseconds. */
+const RETRY = 300;
+
+/** A machine on which a process runs, ends, and is started again. */
+export class Slot {
+  process: Process | undefined;
+  readonly #scene: Scene;
+  readonly #index: number;
+  readonly #hasRun: (process: Process) => void;
+  readonly #work: SeededRandom;
+  readonly #network: SeededRandom;
+  readonly #jitter: SeededRandom;
+  readonly #builds: SeededRandom;
+  #starts = 0;
+
+  constructor(scene: Scene, index: number, hasRun: (process: Process) => void) {
+    const { world } = scene;
+    this.#scene = scene;
+    this.#index = index;
+    this.#hasRun = hasRun;
+    this.#work = world.random(`work ${index}`);
+    this.#network = world.random(`network ${index}`);
+    this.#builds = world.random(`builds ${index}`);
+    this.#jitter = world.random(`jitter ${index}`);
+  }
+
+  async start(): Promise<void> {
+    const { world, server, copy, faults, accidents } = this.#scene;
+    const { beside } = copy;
+    // A deploy, or a rollback.
+    const isOther = beside !== undefined && this.#builds.next() < 0.5;
+    const { product } = isOther ? beside : copy;
+    const process = new Process({
+      world,
+      name: `${String.fromCodePoint(97 + this.#index)}${++this.#starts}`,
+      skew: faults.skew * this.#work.between(-1, 1),
+      drift: faults.drift * this.#work.between(-1, 1),
+      // One that is lasts as long as the fleet, so that what is limited is received.
+      isTold: this.#index === 0 || this.#work.next() < TOLD,
+      product,
+      jitter: this.#jitter,
+      hasRun: this.#hasRun,
+    });
+    process.link = new Link({ world, server, product, host: process, faults, accidents, random: this.#network });
+    this.process = process;
+    world.trace(process.name, isOther ? 'starts, with the other build' : 'starts');
+    const connection = await this.#connect(process);
+    const handler = this.#handler(process, connection);
+    await connection.consume({ handlers: [handler], hooks: [], schedules: [], findProvided: () => [] });
+    connection.booted(() => undefined);
+    process.connection = connection;
+    this.#scene.processes.add(process);
+    const run = (what: string, work: () => Promise<void>): void => {
+      work().catch((error: unknown) => this.#scene.rules.failed(`${process.name} ${what}`, error));
+    };
+    for (const [name, begin] of Object.entries(ACTIVITIES)) {
+      const random = world.random(`${name} ${process.name}`);
+      begin({ scene: this.#scene, process, connection, random, run });
+    }
+  }
+
+  /** @param then called when it has ended as it should */
+  leave(then: () => void): void {
+    const { process } = this;
+    const connection = process?.connection;
+    if (!process || !connection) return;
+    process.connection = undefined;
+    this.#scene.world.trace(process.name, 'leaves');
+    connection
+      .close()
+      .catch((error: unknown) => this.#scene.rules.failed(`${process.name} leaves`, error))
+      .finally(() => {
+        if (process.isDead) return;
+        process.end();
+        then();
+      })
+      .catch(() => {});
+  }
+
+  async #connect(process: Process): Promise<DelayQueueConnection> {
+    const { server, world } = this.#scene;
+    const { product } = process;
+    const line = (level: string) => (text: string) => world.trace(process.name, `${level}: ${text}`);
+    const log: Log = { log: line('log'), warn: line('warn'), error: line('error'), debug: () => {} };
+    const watch = this.#scene.rules.watcherOf(process);
+    const backend: Backend = {
+      clock: process,
+      expectsSignals: false,
+      resolve: (given) => product.resolveOptions(given),
+      createBroker: async () => ({
+        broker: createSimulatedBroker({ product, link: process.link, server, clock: process, watch }),
+        redis: {},
+      }),
+      watch: (handler) => handler,
+      booted: () => {},
+      whileStopping: async (stopping) => stopping,
+    };
+    const options = product.resolveOptions({ ...OPTIONS, topics: toldOptions(this.#scene.topics, process.isTold) });
+    const connection = await product.DelayQueueConnection.create({ name: 'default', options, backend, log });
+    connection.events.tap('acked', ({ id }) => this.#scene.rules.acked(id, process));
+    connection.events.tap('errors', ({ source, error }) => {
+      world.trace(process.name, `${source} error: ${(error as Error).message}`);
+    });
+    for (;;) {
+      try {
+        await connection.connect();
+        return connection;
+      } catch (error) {
+        if (!isTransient(error)) throw error;
+        await process.sleep(RETRY);
+      }
+    }
+  }
+
+  #handler(process: Process, { options }: DelayQueueConnection): MessageHandler {
+    const { product } = process;
+    const handled = this.#scene.topics.filter((topic) => !TOPICS[topic]?.received);
+    return {
+      name: 'Orders.handle',
+      concurrency: 20,
+      batch: undefined,
+      topics: handled.map((topic) => ({
+        topic,
+        schema: undefined,
+        settings: product.handlerSettings(options.topicSettings(topic), { lease: LEASE }),
+      })),
+      handle: async ([message]) => message && handleMessage(this.#scene, process, message),
+    };
+  }
+}

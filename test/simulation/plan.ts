@@ -1,0 +1,18 @@
+import type { Accident } from './world/accidents.js';
+import type { Faults } from './world/faults.js';
+
+/** All that a simulation depends on, besides the product: it can be kept as JSON. */
+export interface Plan {
+  readonly seed: number;
+  /** How many are published at least. */
+  readonly messages: number;
+  readonly processes: number;
+  /** The revision of the build that some of the processes run, if there are two. */
+  readonly with?: string | undefined;
+  /** Those that the fleet has; `undefined`: all. */
+  readonly topics?: readonly string[] | undefined;
+  /** Of what the seed draws, what is left out. */
+  readonly without?: readonly (keyof Faults)[];
+  /** The accidents that may happen; `undefined`: all that chance decides. */
+  readonly only?: readonly Accident[];
+}

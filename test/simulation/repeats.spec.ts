@@ -1,0 +1,61 @@
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { bundleProduct } from '../../scripts/setup/simulation.mjs';
+import { type Copy, evaluate } from './product/evaluate.js';
+import { type Outcome, simulate } from './simulate.js';
+
+const MESSAGES = 500;
+
+let code: string;
+let copy: Copy;
+
+beforeAll(async () => {
+  code = await bundleProduct();
+  copy = evaluate(code);
+});
+
+async function play(seed: number, of = copy): Promise<Outcome> {
+  return simulate(of, { seed, messages: MESSAGES, processes: 4 });
+}
+
+describe('a simulation', () => {
+  it('is the same each time, alone and after others', async () => {
+    const first = await play(7);
+    await play(8);
+    const again = await play(7);
+    const alone = await play(7, evaluate(code));
+    expect([again.hash, alone.hash]).toEqual([first.hash, first.hash]);
+    expect((await play(8)).hash).not.toBe(first.hash);
+  });
+
+  it('reads neither the clock nor the chance of the machine', async () => {
+    const read = vi.fn<(what: string) => void>();
+    const reads = (name: string, object: object, member: string): void => {
+      const real = Reflect.get(object, member) as (...args: unknown[]) => unknown;
+      vi.spyOn(object as Record<string, () => unknown>, member).mockImplementation((...args: unknown[]) => {
+        // Vitest does, too, in the same process.
+        if (/product\.cjs|test\/simulation\//.test(String(new Error('read').stack))) read(name);
+        return real.apply(object, args);
+      });
+    };
+    reads('Math.random', Math, 'random');
+    reads('Date.now', Date, 'now');
+    reads('performance.now', performance, 'now');
+    reads('setTimeout', globalThis, 'setTimeout');
+    reads('getRandomValues', crypto, 'getRandomValues');
+    reads('randomUUID', crypto, 'randomUUID');
+    const RealDate = Date;
+    vi.stubGlobal(
+      'Date',
+      new Proxy(RealDate, {
+        construct: (target, args: [], type: new () => object) => {
+          if (args.length === 0) read('new Date()');
+          return Reflect.construct(target, args, type) as object;
+        },
+      }),
+    );
+    await play(9);
+    vi.restoreAllMocks();
+    vi.unstubAllGlobals();
+    expect(read.mock.calls).toEqual([]);
+  });
+});

@@ -1,0 +1,203 @@
+import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
+import type { Payload } from '../work/payload.js';
+import { TOPICS } from '../fleet/topics.js';
+import { type Holder, type RuleOptions, type Run, TIMER_ERROR, isCurrent } from './run.js';
+
+/** What is known of a message once somebody has it. */
+export type Begun = Pick<DelayedMessage, 'topic' | 'key' | 'attempt' | 'signal' | 'payload'>;
+
+interface Tracked extends Payload {
+  readonly topic: string;
+  /** By the clock of Redis. */
+  earliest: number;
+  /** World time at which it was confirmed that it is stored. */
+  publishedAt: number | undefined;
+  /** World time at which the latest call that may have published it ended. */
+  calledUntil: number;
+  /** By the clock of Redis. */
+  dueAt: number | undefined;
+  /** World time at which a process was told that it is acknowledged. */
+  ackedAt: number | undefined;
+  done: number;
+  /** World time at which it was done last. */
+  doneAt: number;
+  readonly runs: Set<Run>;
+  /** Redis may have forgotten it, or what became of it. */
+  mayBeLost: boolean;
+}
+
+/** How much may be between a claim and the call of the handler, in milliseconds. */
+const CLAIM_GRAIN = 1000;
+
+/** No message is lost, early, out of order, or handled twice at once or for no reason. */
+export class MessageRules {
+  /** Confirmed, and not done yet. */
+  open = 0;
+  confirmed = 0;
+  repeats = 0;
+  readonly #options: RuleOptions;
+  readonly #messages = new Map<string, Tracked>();
+  /** By topic: published, and not done yet. */
+  readonly #waiting = new Map<string, number>();
+  /** When Redis has lost something, and since when. World time. */
+  readonly #losses: { readonly since: number; readonly at: number }[] = [];
+  /** World time until which what begins may have been claimed by another clock. */
+  #steppedUntil = -Infinity;
+
+  constructor(options: RuleOptions) {
+    this.#options = options;
+  }
+
+  /** How many of a topic were published, are not done yet, and are not lost. */
+  waiting(topic: string): number {
+    return this.#waiting.get(topic) ?? 0;
+  }
+
+  publishing(payload: Payload & { readonly topic: string }): void {
+    const known = this.#messages.get(payload.id);
+    if (known) {
+      known.calledUntil = Infinity;
+      return;
+    }
+    this.#waiting.set(payload.topic, this.waiting(payload.topic) + 1);
+    this.#messages.set(payload.id, {
+      ...payload,
+      publishedAt: undefined,
+      calledUntil: Infinity,
+      dueAt: undefined,
+      ackedAt: undefined,
+      done: 0,
+      doneAt: -Infinity,
+      runs: new Set(),
+      mayBeLost: false,
+    });
+  }
+
+  /** @param dueAt by the clock of Redis */
+  published(id: string, dueAt: number): void {
+    const message = this.#messageOf(id);
+    message.dueAt = dueAt;
+    if (message.publishedAt !== undefined) return;
+    message.publishedAt = this.#options.world.now;
+    this.confirmed++;
+    if (message.done === 0 && !message.mayBeLost) this.open++;
+  }
+
+  called(id: string): void {
+    this.#messageOf(id).calledUntil = this.#options.world.now;
+  }
+
+  begin(process: Holder, { topic, key, attempt, signal, payload }: Begun, permit?: Run['permit']): Run {
+    const { world, server } = this.#options;
+    const { id } = payload as Payload;
+    const message = this.#messageOf(id);
+    const state = { begunAt: world.now, isOver: false, isExcused: false };
+    const run: Run = { id, topic, key, process, attempt, signal, permit, ...state };
+    for (const other of message.runs) if (isCurrent(other)) this.#assertEnds(other, run);
+    const early = message.earliest - server.now();
+    if (early > 0 && world.now > this.#steppedUntil) this.#violated('early', `${id} begins ${early} ms too early`, run);
+    this.#assertNotAgain(message, run);
+    if (TOPICS[topic]?.ordered && message.index > 0) this.#assertFirst(message, run);
+    message.runs.add(run);
+    return run;
+  }
+
+  end(run: Run, isDone: boolean): void {
+    const message = this.#messageOf(run.id);
+    run.isOver = true;
+    message.runs.delete(run);
+    if (!isDone) return;
+    message.doneAt = this.#options.world.now;
+    if (message.done++ > 0) this.repeats++;
+    else if (!message.mayBeLost) this.#left(message);
+  }
+
+  acked(id: string, process: Holder): void {
+    const message = this.#messageOf(id);
+    // The answer may come after what it was about was lost.
+    if (process.isDead || this.#losses.some(({ at }) => at >= message.doneAt)) return;
+    message.ackedAt = this.#options.world.now;
+  }
+
+  /** What seemed to end it had no effect. */
+  undone({ id }: Run): void {
+    const message = this.#messageOf(id);
+    if (--message.done > 0) return;
+    message.doneAt = -Infinity;
+    if (message.mayBeLost) return;
+    this.#waiting.set(message.topic, this.waiting(message.topic) + 1);
+    if (message.publishedAt !== undefined) this.open++;
+  }
+
+  /** It is done, or perhaps lost. */
+  #left({ topic, publishedAt }: Tracked): void {
+    this.#waiting.set(topic, this.waiting(topic) - 1);
+    if (publishedAt !== undefined) this.open--;
+  }
+
+  /** @param since world time */
+  redisLost(since: number): void {
+    this.#losses.push({ since, at: this.#options.world.now });
+    for (const message of this.#messages.values()) {
+      for (const run of message.runs) if (run.begunAt >= since - CLAIM_GRAIN) run.isExcused = true;
+      // That it is done may be forgotten, and it comes again.
+      if (message.doneAt >= since - CLAIM_GRAIN || (message.ackedAt ?? 0) >= since) message.ackedAt = undefined;
+      if (message.mayBeLost || (message.publishedAt ?? Infinity) < since) continue;
+      if (message.done === 0) this.#left(message);
+      message.mayBeLost = true;
+    }
+  }
+
+  clockStepped(by: number): void {
+    const { world } = this.#options;
+    if (by < 0) this.#steppedUntil = world.now + CLAIM_GRAIN - by;
+    for (const message of this.#messages.values()) {
+      for (const run of message.runs) run.isExcused = true;
+      // It is due by the clock as it is when its call is run.
+      if (message.calledUntil === Infinity) message.earliest += Math.min(0, by);
+    }
+  }
+
+  conclude(calm: number): void {
+    const lost = [...this.#messages.values()].filter(
+      ({ publishedAt, mayBeLost, done }) => publishedAt !== undefined && !mayBeLost && done === 0,
+    );
+    if (lost.length === 0) return;
+    const ids = lost.map(({ id }) => id);
+    const text = `${ids.length} messages are not handled ${Math.round(calm / 1000)} s after all has been well: `;
+    this.#options.violated('lost', text + ids.slice(0, 5).join(', '), ids.slice(0, 5));
+  }
+
+  /** Timers are a little late, and so may the signal be of a lease that has just ended. */
+  #assertEnds(other: Run, run: Run): void {
+    this.#options.world.after(TIMER_ERROR, () => {
+      if (!isCurrent(other) || run.isExcused) return;
+      this.#violated('overlap', `${run.id} is handled by ${other.process.name} and by ${run.process.name}`, run);
+    });
+  }
+
+  /** What was acknowledged, as a process was told, never comes again. */
+  #assertNotAgain({ id, ackedAt, doneAt, calledUntil }: Tracked, run: Run): void {
+    // An id that was published again after that is that of another message.
+    if (ackedAt === undefined || run.begunAt <= ackedAt || calledUntil >= doneAt) return;
+    this.#violated('again', `${id} begins again, although it was acknowledged`, run);
+  }
+
+  #assertFirst({ key, index, dueAt }: Tracked, run: Run): void {
+    const before = this.#messages.get(`${key}-${index - 1}`);
+    // What was not known to be stored yet, or is due later, need not be first.
+    if (!before || before.done > 0 || before.mayBeLost || before.dueAt === undefined) return;
+    if (before.dueAt > (dueAt ?? Infinity)) return;
+    this.#violated('order', `${run.id} begins before ${before.id} is done`, run);
+  }
+
+  #messageOf(id: string): Tracked {
+    const message = this.#messages.get(id);
+    if (!message) throw new Error(`Nobody has published ${id}`);
+    return message;
+  }
+
+  #violated(rule: string, text: string, { id, process }: Run): void {
+    this.#options.violated(rule, text, [id, process.name]);
+  }
+}

@@ -1,0 +1,168 @@
+import type { ReceivedMessage } from '../../../lib/consumer/pulling/received-message.js';
+import type { SettleStatus } from '../../../lib/messages/settle-status.js';
+import type { Accidents } from '../world/accidents.js';
+import type { Rules } from './rules.js';
+import { type Holder, type RuleOptions, type Run, isCurrent } from './run.js';
+
+/** For how long what went wrong may have consequences, in milliseconds. */
+const AFTERMATH = 15_000;
+
+/** Two settles of one process that are sent at a time are answered within so long of each other, in milliseconds. */
+const BESIDE = 2000;
+
+/** How late something is at most that comes back while all is well, in milliseconds. */
+const LATENESS = 3000;
+
+export interface Outcome {
+  readonly outcome: 'ack' | 'retry' | 'release';
+  /** Milliseconds; `undefined`: what the product chooses. */
+  readonly delay?: number | undefined;
+}
+
+/** A delivery that somebody has received. */
+export interface Holding {
+  readonly run: Run;
+  readonly topic: string;
+  /** Aborts when its lease may have ended, whether it is settled or not. */
+  readonly kept: AbortSignal;
+  /** How often somebody has asked to settle it. */
+  asked: number;
+  /** When somebody was told that it is settled. World time. */
+  settledAt: number | undefined;
+  /** The process that said so. */
+  settledBy: Holder | undefined;
+  /** Whether the message may be suspected of ending processes. */
+  hasLapsed: boolean;
+}
+
+/** A settle whose answer is not known yet. */
+export interface Asked extends Outcome {
+  readonly holding: Holding;
+  /** World time. */
+  readonly at: number;
+  readonly isDone: boolean;
+  /** The process that is asked. */
+  readonly by: Holder;
+}
+
+export interface ReceiptRuleOptions extends RuleOptions {
+  readonly rules: Rules;
+  readonly accidents: Accidents;
+}
+
+/** A receipt counts once, as long as its delivery is the current one, wherever it is brought; and what it gives back comes back in time. */
+export class ReceiptRules {
+  readonly #options: ReceiptRuleOptions;
+  /** The latest delivery of each message. */
+  readonly #latest = new Map<string, Holding>();
+  readonly #lapsed = new Set<string>();
+  #lostAt = -Infinity;
+  readonly #begunAt: number;
+
+  constructor(options: ReceiptRuleOptions) {
+    this.#options = options;
+    this.#begunAt = options.world.now;
+  }
+
+  /**
+   * Somebody has received a message.
+   *
+   * @param giver the process that gave it
+   * @param kept aborts when its lease may have ended
+   * @param signal aborts when whoever has it knows that its lease has ended
+   */
+  begin(giver: Holder, message: ReceivedMessage, kept: AbortSignal, holder = giver, signal = message.signal): Holding {
+    const { rules } = this.#options;
+    const { topic, key, attempt, payload } = message;
+    const permit = { process: giver, signal: message.signal };
+    const run = rules.begin(holder, { topic, key, attempt, payload, signal }, permit);
+    const state = { asked: 0, settledAt: undefined, settledBy: undefined, hasLapsed: this.#lapsed.has(run.id) };
+    const holding: Holding = { run, topic, kept, ...state };
+    this.#latest.set(run.id, holding);
+    return holding;
+  }
+
+  /** Nobody is to settle it before its lease ends. */
+  lapses({ run }: Holding): void {
+    this.#lapsed.add(run.id);
+  }
+
+  extended({ run, kept }: Holding, status: string): void {
+    if (status === 'stale') this.#assertOver({ ...run, signal: kept }, 'cannot be extended within its lease');
+  }
+
+  /** Somebody is about to settle it. */
+  asks(holding: Holding, { outcome, delay }: Outcome, by: Holder): Asked {
+    const { rules, world } = this.#options;
+    const { run } = holding;
+    holding.asked++;
+    const isDone = outcome === 'ack';
+    // It may take effect at any moment from now on.
+    rules.end(run, isDone);
+    return { holding, outcome, delay, at: world.now, isDone, by };
+  }
+
+  answered(asked: Asked, status: SettleStatus | undefined): void {
+    const { world, rules } = this.#options;
+    const { holding, isDone, at } = asked;
+    const { run } = holding;
+    if (status === 'stale') {
+      const current = { ...run, isOver: false, signal: holding.kept };
+      if (holding.asked === 1) this.#assertOver(current, 'is settled within its lease, to no effect');
+      if (isDone) rules.messages.undone(run);
+      return;
+    }
+    if (status !== 'settled') return this.#violated('receipt', `the settle of ${run.id} is answered ${status}`, run);
+    if (this.#lostAt < run.begunAt) {
+      if (holding.settledAt !== undefined) this.#violated('receipt', `one receipt of ${run.id} counts twice`, run);
+      const latest = this.#latest.get(run.id);
+      if (latest && latest !== holding && latest.run.begunAt < at) {
+        this.#violated('receipt', `the receipt of an earlier delivery of ${run.id} counts`, run);
+      }
+    }
+    holding.settledAt = world.now;
+    holding.settledBy = asked.by;
+    if (isDone) rules.acked(run.id, run.process);
+    else this.#comesBack(asked);
+  }
+
+  /** It was not confirmed, although Redis serves. */
+  failed({ holding, at, isDone, by }: Asked, error: unknown): void {
+    const { run, settledAt = -Infinity, settledBy } = holding;
+    // An acknowledgement never waits for room, so it was answered not long after what this process has sent beside it.
+    const isForgotten = isDone && settledBy === by && settledAt > at && settledAt < this.#options.world.now - BESIDE;
+    if (isForgotten || this.#isCalm(at))
+      this.#violated('receipt', `${run.id} is not settled: ${(error as Error).message}`, run);
+  }
+
+  redisLost(): void {
+    this.#lostAt = this.#options.world.now;
+  }
+
+  /** What waits for nothing but a receiver is received in time. */
+  #comesBack({ holding, outcome, delay = outcome === 'release' ? 0 : undefined }: Asked): void {
+    const { world } = this.#options;
+    const { run, topic, hasLapsed } = holding;
+    if (topic !== 'received' || delay === undefined || hasLapsed || holding.asked > 1) return;
+    const since = world.now;
+    world.after(delay + LATENESS, () => {
+      if (this.#latest.get(run.id) !== holding || this.#lapsed.has(run.id) || !this.#isCalm(since)) return;
+      this.#violated('late', `${run.id} has been back for ${LATENESS} ms, and nobody receives it`, run);
+    });
+  }
+
+  #assertOver(run: Run, what: string): void {
+    if (isCurrent(run) && this.#lostAt < run.begunAt - AFTERMATH) this.#violated('receipt', `${run.id} ${what}`, run);
+  }
+
+  /** Whether all has been well for a while, from before that time on. */
+  #isCalm(since: number): boolean {
+    const { server, accidents } = this.#options;
+    const { stalledUntil, loadingUntil, fullUntil } = server;
+    return since - AFTERMATH > Math.max(this.#begunAt, accidents.lastAt, stalledUntil, loadingUntil, fullUntil);
+  }
+
+  #violated(rule: string, text: string, { id, topic, process }: Run): void {
+    this.#options.violated(rule, text, [id, topic, process.name]);
+  }
+}

@@ -1,0 +1,127 @@
+import type { Copy } from './product/evaluate.js';
+import { Fleet } from './fleet/fleet.js';
+import type { Process } from './fleet/process.js';
+import type { Scene } from './fleet/scene.js';
+import { TOPICS } from './fleet/topics.js';
+import type { Plan } from './plan.js';
+import { type Engine, Server, createEngine } from './redis/server.js';
+import { Rules, type Violation } from './rules/rules.js';
+import { type Accident, Accidents } from './world/accidents.js';
+import { CALM, type Faults, drawFaults } from './world/faults.js';
+import { BEGIN, type Listener, World } from './world/world.js';
+
+/** How long nothing may be handled although something is left, once nothing goes wrong any more; and how long all may take. In milliseconds. */
+const PATIENCE = 20_000;
+const LONGEST_END = 10 * 60_000;
+
+/** The longest that a simulation lasts, in milliseconds: it publishes less than was asked for then. */
+const LONGEST = 3_600_000;
+
+/** In one of so many seeds it is looked what is left after a long rest, which takes as much time as hundreds of deliveries. */
+const RESTING = 8;
+
+/** How often it is looked whether all is done, in milliseconds. */
+const LOOK = 1000;
+
+export interface Outcome {
+  readonly plan: Plan;
+  readonly hash: string;
+  readonly faults: Faults;
+  readonly accidents: readonly Accident[];
+  readonly violations: readonly Violation[];
+  readonly messages: number;
+  readonly deliveries: number;
+  readonly repeats: number;
+  readonly calls: number;
+  readonly events: number;
+  /** Virtual milliseconds. */
+  readonly lasted: number;
+  /** Until all was done after the last accident, in virtual milliseconds. */
+  readonly calmed: number;
+}
+
+const engines = new WeakMap<Copy, Engine>();
+
+/** Plays a plan. The same plan and product give the same outcome, with any Node.js on any machine. */
+export async function simulate(copy: Copy, plan: Plan, listener?: Listener): Promise<Outcome> {
+  const world = new World(String(plan.seed));
+  world.listener = listener;
+  const random = world.random('product');
+  const surroundings = {
+    random,
+    now: () => world.now,
+    // Nobody can tell whose they are, so they are the world's.
+    setTimer: (delay: number, run: () => void) => {
+      const event = world.after(delay, run);
+      return () => (event.run = undefined);
+    },
+  };
+  copy.surroundings = surroundings;
+  if (copy.beside) copy.beside.surroundings = surroundings;
+  const engine = engines.get(copy) ?? createEngine(copy.product);
+  engines.set(copy, engine);
+  const drawn = drawFaults(world);
+  for (const name of plan.without ?? []) drawn[name] = CALM[name];
+  const faults = { ...drawn };
+  const server = new Server(world, engine);
+  const accidents = new Accidents(world, plan.only);
+  const rules = new Rules(world, server, accidents);
+  const { topics = Object.keys(TOPICS) } = plan;
+  const processes = new Set<Process>();
+  const scene: Scene = { world, server, copy, faults, accidents, rules, processes, topics, isEnding: false };
+  new Fleet(scene, plan.processes).start();
+
+  const isEnough = (): boolean => rules.messages.confirmed >= plan.messages || rules.isBroken;
+  await world.runUntil(isEnough, BEGIN + LONGEST);
+  const lasted = world.now - BEGIN;
+  accidents.end();
+  scene.isEnding = true;
+  Object.assign(faults, CALM);
+  const calmSince = Math.max(world.now, server.stalledUntil, server.loadingUntil, server.fullUntil);
+  const isStuck = (): boolean => world.now > Math.max(calmSince, rules.handledAt) + PATIENCE;
+  do await world.runUntil(() => rules.isBroken, world.now + LOOK);
+  while (!rules.isBroken && isBusy(scene) && !isStuck() && world.now < calmSince + LONGEST_END);
+  rules.conclude(world.now - calmSince);
+  const left = leftovers(scene);
+  if (!rules.isBroken && left.length > 0) rules.left(left);
+  if (!rules.isBroken && world.random('rest').integer(1, RESTING) === 1) await rules.rest(plan.processes);
+  return {
+    plan,
+    hash: world.hash,
+    faults: drawn,
+    accidents: accidents.happened,
+    violations: rules.violations,
+    messages: rules.messages.confirmed,
+    deliveries: rules.deliveries,
+    repeats: rules.messages.repeats,
+    calls: rules.calls,
+    events: world.events,
+    lasted,
+    calmed: world.now - calmSince,
+  };
+}
+
+function isBusy(scene: Scene): boolean {
+  return scene.rules.messages.open > 0 || leftovers(scene).length > 0;
+}
+
+/** The keys that hold something of messages that are done. */
+function leftovers({ server, copy }: Scene): string[] {
+  const keys = new copy.product.RedisKeys('dq');
+  const stored = new Set(server.data.keys);
+  return Object.entries(TOPICS).flatMap(([topic, { options }]) =>
+    Array.from({ length: options.partitions ?? 0 }, (_, index) => keys.partition({ topic, index })).flatMap((place) =>
+      [
+        place.scheduled,
+        place.inflight,
+        place.messages,
+        place.deliveries,
+        place.blocked,
+        place.queues,
+        place.running,
+        place.errors,
+        place.dead,
+      ].filter((key) => stored.has(key)),
+    ),
+  );
+}
