@@ -1,8 +1,11 @@
 import type { Process } from '../fleet/process.js';
 import type { RuleOptions } from './run.js';
 
-/** A process that Redis has heard of so lately, in milliseconds, is alive for all others. */
+/** A process whose heartbeat Redis has had for at most so long when another one looks, in milliseconds, is alive for that one. */
 const JUST_HEARD = 1500;
+
+/** By so many looks it has to be alive, since the answer to the latest may be on its way. */
+const LOOKS = 2;
 
 /** Who has owned a partition for so long is known to all as its owner, in milliseconds. */
 const SETTLED = 5000;
@@ -18,7 +21,10 @@ export class OwnerRules {
   readonly #options: RuleOptions;
   readonly #processes = new Map<string, Process>();
   readonly #ownedSince = new Map<string, number>();
-  readonly #beats = new Map<Process, { text: string; at: number; before: number }>();
+  /** What each process has sent of its own session last. */
+  readonly #beats = new Map<Process, { readonly text: string; readonly at: number }>();
+  /** Which heartbeats the latest looks of a process have found, the latest look last. */
+  readonly #looks = new Map<Process, ReadonlySet<Process>[]>();
 
   constructor(options: RuleOptions) {
     this.#options = options;
@@ -26,6 +32,7 @@ export class OwnerRules {
 
   watch(process: Process, { name, place, given }: WatchedCall, run: () => unknown): unknown {
     if (name === 'hset') this.#beat(process, (given as readonly string[]).join(' '));
+    if (name === 'hgetall') this.#look(process);
     if (name !== 'acquire' && name !== 'claim') return run();
     const { owner: key } = place as { readonly owner: string };
     const before = this.#options.server.data.call('GET', key) as string | null;
@@ -46,9 +53,10 @@ export class OwnerRules {
     const since = this.#ownedSince.get(before) ?? Infinity;
     this.#processes.set(next, process);
     this.#ownedSince.set(next, world.now);
-    if (!holder || holder === process || !this.#isAlive(holder) || world.now - since < SETTLED) return;
-    // One that was away goes by what it has seen before, until its next heartbeat is answered.
-    if (world.now - (this.#beats.get(process)?.before ?? -Infinity) > 2 * JUST_HEARD) return;
+    if (!holder || holder === process || world.now - since < SETTLED) return;
+    if (holder.isDead || holder.isFrozen || !holder.connection) return;
+    const looks = this.#looks.get(process) ?? [];
+    if (looks.length < LOOKS || looks.some((found) => !found.has(holder))) return;
     violated('owner', `${process.name} takes ${key} from ${holder.name}, which lives`, [
       key,
       process.name,
@@ -56,15 +64,15 @@ export class OwnerRules {
     ]);
   }
 
-  #isAlive(process: Process): boolean {
-    if (process.isDead || process.isFrozen || !process.connection) return false;
-    return this.#options.world.now - (this.#beats.get(process)?.at ?? -Infinity) < JUST_HEARD;
+  /** One that is sent once more says nothing new, nor does one that says that another process has left. */
+  #beat(process: Process, text: string): void {
+    if (text.endsWith(' left') || this.#beats.get(process)?.text === text) return;
+    this.#beats.set(process, { text, at: this.#options.world.now });
   }
 
-  /** One that is sent once more says nothing new. */
-  #beat(process: Process, text: string): void {
-    const known = this.#beats.get(process);
-    if (known?.text === text) return;
-    this.#beats.set(process, { text, at: this.#options.world.now, before: known?.at ?? -Infinity });
+  #look(process: Process): void {
+    const since = this.#options.world.now - JUST_HEARD;
+    const found = new Set([...this.#beats].filter(([, { at }]) => at >= since).map(([one]) => one));
+    this.#looks.set(process, [...(this.#looks.get(process) ?? []), found].slice(-LOOKS));
   }
 }
