@@ -6,8 +6,9 @@ import type { Payload } from './payload.js';
 
 const MOST_THROWS = 3;
 const LONGEST = 3 * LEASE;
-/** Mean of the delays, in milliseconds. */
+/** Mean of the delays, and the longest of them, in milliseconds: shorter than anybody waits for the end. */
 const DELAY = 2000;
+const LONGEST_DELAY = 10_000;
 const PAUSE_AFTER_FAILURE = 100;
 const PAUSE_WHILE_MANY_WAIT = 200;
 
@@ -29,7 +30,7 @@ async function publishAll({ scene, process, connection, random }: Setting, numbe
     while (rules.messages.waiting(topic) >= most) await process.sleep(PAUSE_WHILE_MANY_WAIT);
     const id = `${key}-${index}`;
     const isDelayed = random.next() < 0.3;
-    const delay = Math.round(ordered ? lag : isDelayed ? exponential(random, DELAY) : 0);
+    const delay = Math.round(ordered ? lag : isDelayed ? Math.min(LONGEST_DELAY, exponential(random, DELAY)) : 0);
     const hangs = random.next() < faults.hangs;
     const isSlow = hangs || random.next() < faults.slow;
     const isShort = random.next() < 0.6;

@@ -9,17 +9,9 @@
 -- another program gave it.
 
 -- @use now (now_us)
-
--- What is not ASCII comes back from a client as other bytes if it was no text. Epochs differ without it.
-local function in_ascii(text) return (string.gsub(text, '[\128-\255]+', '?')) end
+-- @use as-stored (is_stored_as)
 
 local stored = redis.call('GET', owner)
-local is_as_seen
-if is_first == '1' then
-  is_as_seen = not stored
-else
-  is_as_seen = stored and in_ascii(stored) == in_ascii(replaces)
-end
-if not is_as_seen and stored ~= new_owner then return { now_us, 0, stored or nil } end
+if not is_stored_as(stored, replaces, is_first) and stored ~= new_owner then return { now_us, 0, stored or nil } end
 redis.call('SET', owner, new_owner)
 return { now_us, 1 }

@@ -30,6 +30,7 @@ export interface ScriptTable {
   release: 'owner | given_up epoch';
   'remove-dead': 'dead messages deliveries errors keyed scheduled inflight blocked queues places running resting meta tags tagged answered | wake_command channel sequence ...';
   'remove-schedule': 'schedules occurrences answered | sequence id';
+  'replace-field': 'record | field value replaces is_first';
   'report-work': 'work history spans | session number keep span keep_history ...';
   report: 'sessions processes holdings | session number state held';
   'requeue-dead': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting tags tagged answered | wake_command channel sequence delay ...';

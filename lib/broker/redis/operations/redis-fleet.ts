@@ -84,16 +84,15 @@ export class RedisFleet implements FleetOperations {
       is_known: isKnown ? 1 : 0,
     });
     const config = topicConfigOf(reply) ?? this.#refuseConfig(topic, reply);
-    const text = encodeTopicConfig(config);
-    if (text !== copyText) await this.#setField(this.#keys.fleet.topics, topic, text);
+    await this.#copyConfig(topic, config, copyText);
     return config;
   }
 
   async setTerms(topic: string, { limits, handling }: TopicTerms): Promise<void> {
     const given = { limits: encodeLimits(limits), handling: encodeHandling(handling) };
     await this.#calls.run('set-terms', this.#keys.topic(topic), given);
-    const config = await this.#storedConfig(topic);
-    if (config) await this.#setField(this.#keys.fleet.topics, topic, encodeTopicConfig(config));
+    const copyText = await this.#secondCopy(topic);
+    await this.#copyConfig(topic, await this.#storedConfig(topic), copyText);
   }
 
   async configOf(topic: string): Promise<TopicConfig | undefined> {
@@ -189,6 +188,20 @@ export class RedisFleet implements FleetOperations {
   async #secondCopy(topic: string): Promise<string | null> {
     const { topics } = this.#keys.fleet;
     return this.#calls.call([topics], (redis) => redis.hget(topics, topic));
+  }
+
+  /**
+   * Writes the second copy. Where another process has written it since, perhaps what was stored later, what is stored now is read again.
+   *
+   * @param seen the second copy as it was before `config` was read
+   */
+  async #copyConfig(topic: string, config: TopicConfig | undefined, seen: string | null): Promise<void> {
+    const text = config && encodeTopicConfig(config);
+    if (text === undefined || text === seen) return;
+    const given = { field: topic, value: text, replaces: seen ?? '', is_first: seen === null ? 1 : 0 };
+    const [replaced, stored] = await this.#calls.run('replace-field', { record: this.#keys.fleet.topics }, given);
+    if (replaced === 1) return;
+    await this.#copyConfig(topic, await this.#storedConfig(topic), (stored as string | undefined) ?? null);
   }
 
   /** Answers whether the field is new. */

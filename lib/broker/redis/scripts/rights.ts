@@ -38,6 +38,7 @@ const RUN_BY: Readonly<Record<Exclude<ScriptName, 'probe'>, readonly Role[]>> = 
   release: ['consumer'],
   'remove-dead': ['operator'],
   'remove-schedule': ['consumer', 'operator'],
+  'replace-field': ALL,
   report: ['consumer'],
   'report-work': ['consumer'],
   'requeue-dead': ['operator'],

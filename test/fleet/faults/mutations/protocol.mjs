@@ -201,6 +201,13 @@ export const protocolMutations = [
     replace: 'else if ((wasLate && this.#count === 0) || (isNew',
     spec: 'test/unit/fleet/session.spec.ts',
   },
+  {
+    guard: 'second copy: what is known of a topic replaces only what was seen before it was read',
+    file: 'broker/redis/lua/replace-field.lua',
+    find: 'if not is_stored_as(stored, replaces, is_first) and',
+    replace: 'if false and not is_stored_as(stored, replaces, is_first) and',
+    spec: 'test/unit/broker/redis/operations/second-copy.spec.ts',
+  },
 
   // ── order ─────────────────────────────────────────────────────────────────────────────────────────────────────────
   {

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import type { TopicLimits } from '../../../../../lib/broker/broker.interface.js';
+import { EmbeddedBroker } from '../../../../../lib/broker/embedded/embedded.broker.js';
+import { RedisFleet } from '../../../../../lib/broker/redis/operations/redis-fleet.js';
+import { PartitionWatchers } from '../../../../../lib/broker/redis/partition-watchers.js';
+import type { Calls } from '../../../../../lib/broker/redis/scripts/calls.interface.js';
+import { ManualClock } from '../../../../../lib/testing/manual-clock.js';
+
+const OLD: TopicLimits = { inFlight: { topic: 5 } };
+const NEW: TopicLimits = { inFlight: { topic: 2 } };
+
+it('the second copy of what is known of a topic is what was stored last, however late a process writes it', async () => {
+  const broker = new EmbeddedBroker(new ManualClock());
+  const { promise: isTime, resolve: goOn } = Promise.withResolvers<void>();
+  const run: Calls['run'] = async (name, place, given) => {
+    if (name === 'replace-field') await isTime;
+    return broker.calls.run(name, place, given);
+  };
+  const calls = Object.assign(Object.create(broker.calls) as Calls, { run });
+  const slow = new RedisFleet({ calls, keys: broker.keys, watchers: new PartitionWatchers() });
+  const configuring = slow.configure('a', 3, undefined, { limits: OLD });
+  await broker.configure('a', 3);
+  await broker.setTerms('a', { limits: NEW });
+  goOn();
+  await configuring;
+
+  expect(await broker.configsOf(['a'])).toMatchObject([{ partitions: 3, limits: NEW }]);
+});
