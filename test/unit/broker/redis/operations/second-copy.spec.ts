@@ -5,23 +5,26 @@ import { RedisFleet } from '../../../../../lib/broker/redis/operations/redis-fle
 import { PartitionWatchers } from '../../../../../lib/broker/redis/partition-watchers.js';
 import type { Calls } from '../../../../../lib/broker/redis/scripts/calls.interface.js';
 import { ManualClock } from '../../../../../lib/testing/manual-clock.js';
+import { Gate } from '../../../../support/waiting.js';
 
 const OLD: TopicLimits = { inFlight: { topic: 5 } };
 const NEW: TopicLimits = { inFlight: { topic: 2 } };
 
 it('the second copy of what is known of a topic is what was stored last, however late a process writes it', async () => {
   const broker = new EmbeddedBroker(new ManualClock());
-  const { promise: isTime, resolve: goOn } = Promise.withResolvers<void>();
-  const run: Calls['run'] = async (name, place, given) => {
-    if (name === 'replace-field') await isTime;
-    return broker.calls.run(name, place, given);
+  const gate = new Gate();
+  const calls: Pick<Calls, 'run' | 'call'> = {
+    run: async (name, place, given) => {
+      if (name === 'replace-field') await gate.opened;
+      return broker.calls.run(name, place, given);
+    },
+    call: async (keys, command) => broker.calls.call(keys, command),
   };
-  const calls = Object.assign(Object.create(broker.calls) as Calls, { run });
-  const slow = new RedisFleet({ calls, keys: broker.keys, watchers: new PartitionWatchers() });
+  const slow = new RedisFleet({ calls: calls as Calls, keys: broker.keys, watchers: new PartitionWatchers() });
   const configuring = slow.configure('a', 3, undefined, { limits: OLD });
   await broker.configure('a', 3);
   await broker.setTerms('a', { limits: NEW });
-  goOn();
+  gate.open();
   await configuring;
 
   expect(await broker.configsOf(['a'])).toMatchObject([{ partitions: 3, limits: NEW }]);
