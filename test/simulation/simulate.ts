@@ -77,7 +77,7 @@ export async function simulate(copy: Copy, plan: Plan, listener?: Listener): Pro
   accidents.end();
   scene.isEnding = true;
   Object.assign(faults, CALM);
-  const calmSince = Math.max(world.now, server.stalledUntil, server.loadingUntil, server.fullUntil);
+  const calmSince = Math.max(world.now, server.wellFrom);
   const isStuck = (): boolean => world.now > Math.max(calmSince, rules.handledAt) + PATIENCE;
   do await world.runUntil(() => rules.isBroken, world.now + LOOK);
   while (!rules.isBroken && isBusy(scene) && !isStuck() && world.now < calmSince + LONGEST_END);

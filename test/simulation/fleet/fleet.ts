@@ -44,7 +44,7 @@ export class Fleet {
     });
     accidents.recur('clock step', faults.stepEvery, (random) => {
       const by = random.between(-faults.step, faults.step);
-      this.#scene.server.offset += by;
+      this.#scene.server.stepClock(by);
       this.#scene.rules.clockStepped(by);
       world.trace('redis', `its clock is set by ${Math.round(by)} ms`);
     });

@@ -42,14 +42,16 @@ export interface ServerWatcher {
 
 /** One Redis: what it does with calls, and what becomes of it. */
 export class Server {
-  /** How far its clock is ahead, in milliseconds. */
-  offset = 0;
   /** Epoch milliseconds until which it answers nobody, still loads its data, and has no room. */
   stalledUntil = 0;
   loadingUntil = 0;
   fullUntil = 0;
   /** Grows with each failover: a connection made before is one to a replica now. */
   term = 0;
+  /** How far its clock is ahead, in milliseconds. */
+  #offset = 0;
+  /** What its clock showed at most before it was set. */
+  #shown = -Infinity;
   readonly #world: World;
   readonly #engine: Engine;
   readonly #hearers = new Map<string, Set<Hearer>>();
@@ -71,7 +73,18 @@ export class Server {
 
   /** Epoch milliseconds by its clock. */
   now(): number {
-    return this.#world.now + this.offset;
+    return this.#world.now + this.#offset;
+  }
+
+  /** @param by milliseconds */
+  stepClock(by: number): void {
+    this.#shown = Math.max(this.#shown, this.now());
+    this.#offset += by;
+  }
+
+  /** World time from which it serves everybody, and its clock shows what it never did before. */
+  get wellFrom(): number {
+    return Math.max(this.stalledUntil, this.loadingUntil, this.fullUntil, this.#shown - this.#offset);
   }
 
   /** What is stored now, as a replica gets to know it, or a file on disk. */

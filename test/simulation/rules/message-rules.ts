@@ -91,7 +91,7 @@ export class MessageRules {
     const { world, server } = this.#options;
     const { id } = payload as Payload;
     const message = this.#messageOf(id);
-    const state = { begunAt: world.now, isOver: false, isExcused: false };
+    const state = { begunAt: world.now, renewedAt: -Infinity, isOver: false, isExcused: false };
     const run: Run = { id, topic, key, process, attempt, signal, permit, ...state };
     for (const other of message.runs) if (isCurrent(other)) this.#assertEnds(other, run);
     const early = message.earliest - server.now();
@@ -100,6 +100,14 @@ export class MessageRules {
     if (TOPICS[topic]?.ordered && message.index > 0) this.#assertFirst(message, run);
     message.runs.add(run);
     return run;
+  }
+
+  /** @param ids as they are stored, with their keys behind them */
+  renewed(ids: readonly string[]): void {
+    for (const id of ids) {
+      const [published = ''] = id.split('\0');
+      for (const run of this.#messages.get(published)?.runs ?? []) run.renewedAt = this.#options.world.now;
+    }
   }
 
   end(run: Run, isDone: boolean): void {
@@ -139,7 +147,9 @@ export class MessageRules {
   redisLost(since: number): void {
     this.#losses.push({ since, at: this.#options.world.now });
     for (const message of this.#messages.values()) {
-      for (const run of message.runs) if (run.begunAt >= since - CLAIM_GRAIN) run.isExcused = true;
+      for (const run of message.runs) {
+        if (run.begunAt >= since - CLAIM_GRAIN || run.renewedAt >= since) run.isExcused = true;
+      }
       // That it is done may be forgotten, and it comes again.
       if (message.doneAt >= since - CLAIM_GRAIN || (message.ackedAt ?? 0) >= since) message.ackedAt = undefined;
       if (message.mayBeLost || (message.publishedAt ?? Infinity) < since) continue;

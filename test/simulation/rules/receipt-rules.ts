@@ -158,8 +158,7 @@ export class ReceiptRules {
   /** Whether all has been well for a while, from before that time on. */
   #isCalm(since: number): boolean {
     const { server, accidents } = this.#options;
-    const { stalledUntil, loadingUntil, fullUntil } = server;
-    return since - AFTERMATH > Math.max(this.#begunAt, accidents.lastAt, stalledUntil, loadingUntil, fullUntil);
+    return since - AFTERMATH > Math.max(this.#begunAt, accidents.lastAt, server.wellFrom);
   }
 
   #violated(rule: string, text: string, { id, topic, process }: Run): void {

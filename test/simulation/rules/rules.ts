@@ -124,6 +124,7 @@ export class Rules {
   watcherOf(process: Process): WatchCall {
     return (name, place, given, run) => {
       this.#called();
+      if (name === 'extend') this.messages.renewed((given as { readonly rest: readonly string[] }).rest);
       return this.#owners.watch(process, { name, place, given }, run);
     };
   }

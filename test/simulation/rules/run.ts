@@ -20,6 +20,8 @@ export interface Run {
   readonly permit: { readonly process: Holder; readonly signal: AbortSignal } | undefined;
   /** World time. */
   readonly begunAt: number;
+  /** When its lease was last renewed. World time. */
+  renewedAt: number;
   isOver: boolean;
   /** Redis has forgotten, or was told by a clock that was set, that the message belongs to it: its process cannot know. */
   isExcused: boolean;
