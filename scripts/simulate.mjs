@@ -6,6 +6,7 @@
  *   --messages N    how many each seed publishes (2000)
  *   --processes N   of each fleet (4)
  *   --topics LIST   what is published (messages of all topics)
+ *   --faults JSON   what goes wrong in place of what the seeds draw, as in test/simulation/world/faults.ts
  *   --jobs N        how many are played at once (as many as there are processors)
  *   --with REVISION some of the processes run the product as it was then
  *   --each          prints the hash of each seed

@@ -184,6 +184,16 @@ export function permitsContract(it: BrokerTest): void {
       expect(early.permittedAt).toBeGreaterThanOrEqual(first.permittedAt + PER + 1 + begin.slack);
     });
 
+    it('are not asked for again at once by whoever asks early while they are kept for others', async ({ bed }) => {
+      const limits = { rate: { max: 1, per: PER } };
+      const [a, b, early] = [new Asker(bed, limits), new Asker(bed, limits), new Asker(bed, limits)];
+      await a.ask(1);
+      await b.ask(1);
+      const { permitted, wait } = await early.ask(1, { begin: { lead: 500, slack: 600, ahead: 500 } });
+      expect(permitted).toBe(0);
+      expect(wait).toBeGreaterThanOrEqual(50);
+    });
+
     it('refuse a copy of an older call', async ({ bed }) => {
       const asker = new Asker(bed, { rate: { max: 5, per: LONG }, inFlight: 3 });
       await asker.ask(2);

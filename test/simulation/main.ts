@@ -7,6 +7,7 @@ import { evaluate } from './product/evaluate.js';
 import { shrink } from './shrink.js';
 import { type Outcome, simulate } from './simulate.js';
 import { TimeLine } from './time-line.js';
+import type { Faults } from './world/faults.js';
 
 /** The program of `npm run simulate`, which says what its options are. */
 const { values } = parseArgs({
@@ -20,6 +21,7 @@ const { values } = parseArgs({
     messages: { type: 'string', default: '2000' },
     processes: { type: 'string', default: '4' },
     topics: { type: 'string' },
+    faults: { type: 'string', default: '{}' },
     jobs: { type: 'string', default: String(availableParallelism()) },
     plan: { type: 'string' },
     lines: { type: 'boolean', default: false },
@@ -52,12 +54,13 @@ else if (values.plan !== undefined) await replay(JSON.parse(readFileSync(values.
 else await playAll();
 
 function planOf(seed: number): Plan {
-  const { messages, processes, topics } = values;
+  const { messages, processes, topics, faults } = values;
   return {
     seed,
     messages: Number(messages),
     processes: Number(processes),
     topics: topics?.split(','),
+    faults: JSON.parse(faults) as Partial<Faults>,
     with: values.with,
   };
 }

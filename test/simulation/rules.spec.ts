@@ -1,5 +1,3 @@
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type SourceMutation, bundleProduct } from '../../scripts/setup/simulation.mjs';
 import type { Plan } from './plan.js';
@@ -19,20 +17,6 @@ let mutations: readonly Mutation[];
 beforeAll(async () => {
   ({ mutations } = (await import(MUTATIONS)) as { mutations: readonly Mutation[] });
 });
-
-/** What has broken a promise once, and the guard that mends it. */
-interface Kept {
-  readonly name: string;
-  readonly guard: string;
-  readonly rule: string;
-  readonly plan: Plan;
-}
-
-const FOLDER = join(import.meta.dirname, 'kept');
-const kept = readdirSync(FOLDER).map((file) => ({
-  name: file.replace('.json', ''),
-  ...(JSON.parse(readFileSync(join(FOLDER, file), 'utf8')) as Omit<Kept, 'name'>),
-}));
 
 async function without(guard: string): Promise<string> {
   const mutation = mutations.find((one) => one.guard.startsWith(guard));
@@ -58,14 +42,6 @@ describe('the rules of a simulation', () => {
       for (const one of violations) broken.add(one.rule);
     }
     expect([...broken]).toContain(rule);
-  });
-});
-
-describe('a plan that has found a fault', () => {
-  it.each(kept)('finds it where it is not mended: $name', async ({ guard, rule, plan }) => {
-    const outcome = await simulate(evaluate(await without(guard)), plan);
-    expect(outcome.violations.map((one) => one.rule)).toContain(rule);
-    expect((await simulate(evaluate(await bundleProduct()), plan)).violations).toEqual([]);
   });
 });
 

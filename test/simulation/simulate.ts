@@ -60,7 +60,7 @@ export async function simulate(copy: Copy, plan: Plan, listener?: Listener): Pro
   if (copy.beside) copy.beside.surroundings = surroundings;
   const engine = engines.get(copy) ?? createEngine(copy.product);
   engines.set(copy, engine);
-  const drawn = drawFaults(world);
+  const drawn = { ...drawFaults(world), ...plan.faults };
   for (const name of plan.without ?? []) drawn[name] = CALM[name];
   const faults = { ...drawn };
   const server = new Server(world, engine);

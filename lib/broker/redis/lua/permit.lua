@@ -52,6 +52,9 @@ for i = 1, 12 do
   end
 end
 
+-- Whoever has asked in vain learns nothing new sooner, and asks again while it may still begin in time.
+local least_wait = math.max(1, math.floor(math.min(slack_ms, GRACE) / 2))
+
 -- What a rate permits now begins then, and is not older than that for those that come after it.
 local earliest = now_up + lead_ms
 local begin = earliest
@@ -224,7 +227,7 @@ if still_wants > 0 then
     turn = time_of_free(waiting + 1)
     -- Whoever asks before its turn keeps it.
     if permitted == 0 and turn_before > 0 then turn = math.min(turn, turn_before) end
-    wait = math.min(wait, math.max(1, turn - earliest - ahead_ms))
+    wait = math.min(wait, math.max(least_wait, turn - earliest - ahead_ms))
   else
     for i = 1, #others do
       if others[i].has > 0 then wait = math.min(wait, math.max(1, others[i].ends_at - now + 1)) end
