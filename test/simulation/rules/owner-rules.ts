@@ -43,6 +43,12 @@ export class OwnerRules {
     return reply;
   }
 
+  /** Heartbeats may be among what Redis has lost: a partition then changes hands. */
+  redisLost(): void {
+    this.#beats.clear();
+    this.#looks.clear();
+  }
+
   #claimed(claimant: string, owner: string, key: string): void {
     if (claimant !== owner) this.#options.violated('owner', `${claimant} claims from ${key} of ${owner}`, [key]);
   }

@@ -112,6 +112,7 @@ export class Rules {
     this.messages.redisLost(since);
     this.receipts.redisLost();
     this.#limits.redisLost();
+    this.#owners.redisLost();
   }
 
   /** @param by milliseconds */
