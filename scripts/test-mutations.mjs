@@ -11,6 +11,7 @@ import { mutations } from '../test/fleet/faults/mutations/index.mjs';
 import { setup as buildPrograms } from '../test/support/setup/build-programs.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { Interruption, runScript } from './setup/failure.mjs';
+import { mutate } from './setup/mutate.mjs';
 import { ensureRedisServer } from './setup/redis.mjs';
 import { localBin, run, runQuietly } from './setup/run.mjs';
 
@@ -39,7 +40,8 @@ await runScript(async () => {
 });
 
 /** What shows that the mutated library lacks a guard: rules that it breaks, or tests that fail; undefined if nothing does. */
-async function play({ file, find, replace, scenario, spec }) {
+async function play(mutation) {
+  const { file, scenario, spec } = mutation;
   const folder = mkdtempSync(join(tmpdir(), 'delay-queue-mutation-'));
   try {
     const parts = spec ? [...PARTS, ...PARTS_FOR_SPECS] : PARTS;
@@ -47,12 +49,7 @@ async function play({ file, find, replace, scenario, spec }) {
     for (const part of parts) cpSync(part, join(folder, part), { recursive: true, preserveTimestamps: true });
     symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
     const path = join(folder, 'lib', file);
-    const source = readFileSync(path, 'utf8');
-    if (source.split(find).length !== 2) throw new Error(`${file} does not have exactly once: ${find}`);
-    writeFileSync(
-      path,
-      source.replace(find, () => replace),
-    );
+    writeFileSync(path, mutate(readFileSync(path, 'utf8'), mutation));
     await runQuietly(process.execPath, [join(folder, 'scripts/build.mjs')]);
     return spec ? await failedTests(folder, spec) : await brokenRules(folder, scenario);
   } finally {

@@ -5,6 +5,7 @@ import { rolldown } from 'rolldown';
 
 import { bundle } from './bundle.mjs';
 import { luaScripts, textOf } from './lua-scripts.mjs';
+import { mutate } from './mutate.mjs';
 import { unpackedRevision } from './revision.mjs';
 import { ROOT } from './run.mjs';
 
@@ -34,10 +35,8 @@ export async function bundleProduct(mutations = []) {
     const file = relative(LIB, path).replaceAll('\\', '/');
     return mutations.reduce((source, mutation) => {
       if (mutation.file !== file) return source;
-      if (source.split(mutation.find).length !== 2)
-        throw new Error(`${file} does not have exactly once: ${mutation.find}`);
       used.add(mutation);
-      return source.replace(mutation.find, () => mutation.replace);
+      return mutate(source, mutation);
     }, text);
   };
   const read = (path) => {
