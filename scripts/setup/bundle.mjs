@@ -11,6 +11,11 @@ const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'p
 /** Packages that the library imports at run time. The code of all other packages becomes part of the bundle. */
 const IMPORTED = Object.keys({ ...dependencies, ...peerDependencies });
 
+/** @param {string} id of a module, as it is imported */
+export function isImported(id, names = IMPORTED) {
+  return names.some((name) => id === name || id.startsWith(`${name}/`));
+}
+
 /**
  * Compiles programs together with the parts of the library that they import.
  *
@@ -26,7 +31,7 @@ export async function bundle(input, output, apart = []) {
     cwd: ROOT,
     platform: 'node',
     tsconfig: join(ROOT, 'tsconfig.build.json'),
-    external: (id) => imported.some((name) => id === name || id.startsWith(`${name}/`)),
+    external: (id) => isImported(id, imported),
     plugins: [luaScripts()],
     // Translating the scripts takes a third of a build, which is as it should be.
     checks: { bundlerTimings: false },

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 
 import { rolldown } from 'rolldown';
 
-import { bundle } from './bundle.mjs';
+import { bundle, isImported } from './bundle.mjs';
 import { luaScripts, textOf } from './lua-scripts.mjs';
 import { mutate } from './mutate.mjs';
 import { unpackedRevision } from './revision.mjs';
@@ -67,7 +67,7 @@ async function bundled(root, scripts, transform) {
     cwd: root,
     platform: 'node',
     tsconfig: join(root, 'tsconfig.build.json'),
-    external: (id) => /^(node:|@nestjs\/|ioredis|prom-client|rxjs|reflect-metadata|@opentelemetry\/)/.test(id),
+    external: (id) => isImported(id),
     plugins: [scripts, { name: 'product', transform }],
     checks: { bundlerTimings: false },
   });
