@@ -549,7 +549,7 @@ export class DelayQueueAdmin {
    * ```
    *
    * @param delay from now on, 0 to 10 years
-   * @returns until when it is held, on the Redis server's clock
+   * @returns until when all of it is held, on the Redis server's clock; partitions that were held for longer already begin later
    * @throws InvalidArgumentError also if the topic was never used
    * @throws BrokerUnavailableError if it was not confirmed in time: some of the partitions may be held then
    * @throws ConfigurationError if the topic speaks another protocol
@@ -559,7 +559,7 @@ export class DelayQueueAdmin {
       const length = parseDuration('delay', delay, { max: MAX_DELAY });
       const call = { caller: uuidv7(), sequence: 1 };
       const until = await this.#inEachPartition(topic, (broker, partition) => broker.hold(partition, call, length));
-      return toDate(Math.max(...until));
+      return toDate(Math.min(...until));
     });
   }
 

@@ -154,7 +154,7 @@ describe('requeue of one dead letter by its name', () => {
 });
 
 describe('hold', () => {
-  it('holds every partition, once however often its calls are repeated, and answers until when', async () => {
+  it('holds every partition, once however often its calls are repeated, and answers until when all of them are held', async () => {
     const { admin, broker, clock } = await open();
     const now = clock.now();
     await broker.hold({ topic: 'orders', index: 2 }, { caller: 'test', sequence: 1 }, 90_000);
@@ -170,7 +170,7 @@ describe('hold', () => {
     const heldFor = partitions.map(({ heldUntil }) => Number(heldUntil) - now);
     expect(calls).toBeGreaterThan(PARTITIONS);
     expect(heldFor).toEqual([60, 60, 90, 60, 60, 60, 60, 60].map((seconds) => seconds * 1000));
-    expect(until).toEqual(new Date(now + 90_000));
+    expect(until).toEqual(new Date(now + 60_000));
     await admin.resume('orders');
     expect((await admin.stats('orders')).heldUntil).toBeUndefined();
   });
