@@ -16,6 +16,13 @@ import { anchorOf, startedState } from './starting-state.js';
 /** How often a schedule that changes while it is being changed is looked at again. */
 const MAX_TRIES = 50;
 
+/** A schedule as it was written. */
+export interface WrittenSchedule {
+  readonly record: ScheduleRecord;
+  /** As it was; `undefined` if there was none, or it has the same rule. */
+  readonly before: ScheduleRecord | undefined;
+}
+
 /** Writes schedules, each time from the state that it has seen, so that nobody's change is lost. */
 export class ScheduleWrites {
   readonly #store: Pick<Broker, 'getSchedules' | 'putSchedule'>;
@@ -27,7 +34,7 @@ export class ScheduleWrites {
   }
 
   /** Writes a schedule unless it is as it should be. */
-  async put(partition: Partition, checked: CheckedSchedule, declared: boolean): Promise<ScheduleRecord> {
+  async put(partition: Partition, checked: CheckedSchedule, declared: boolean): Promise<WrittenSchedule> {
     const { id, key, catchUp, overlap, envelope } = checked;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const [found] = await this.#found.serve(() => this.#store.getSchedules(partition, [id]));
@@ -38,12 +45,14 @@ export class ScheduleWrites {
       const defined: DefinedSchedule = { rule, catchUp, overlap, key, declared, ...(others && { others }) };
       const content = { definition: encodeDefinition(defined), envelope };
       const isSameRule = known && JSON.stringify(known.rule) === JSON.stringify(rule);
-      if (isSameRule && isSameContent(known.stored, content) && found?.nextAt === known.state.next) return known;
-      const next = isSameRule ? known.state : startedState(Recurrence.of(rule), known?.state, now);
+      if (isSameRule && isSameContent(known.stored, content) && found?.nextAt === known.state.next)
+        return { record: known, before: undefined };
+      const next = isSameRule ? known.state : startedState(Recurrence.of(rule), known, now);
       const state = encodeState(next);
       const write = { id, expected: found?.state, state, content, nextAt: next.next };
       if (await this.#found.serve(() => this.#store.putSchedule(partition, write))) {
-        return { ...defined, id, state: next, stored: { id, state, ...content } };
+        const record = { ...defined, id, state: next, stored: { id, state, ...content } };
+        return { record, before: isSameRule ? undefined : known };
       }
     }
     throw changesTooOften(id);

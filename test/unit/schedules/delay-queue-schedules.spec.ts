@@ -59,6 +59,57 @@ describe('upsert', () => {
   });
 });
 
+/** A schedule whose latest occurrence was published so many milliseconds before its time, what is taken back from now on, and what is to come. */
+async function publishedAhead(ahead: number) {
+  const world = setUp();
+  const { schedules, embedded, clock } = world;
+  const start = clock.now();
+  const { partition } = await schedules.upsert(TICK);
+  const place = { topic: 'jobs', index: partition };
+  const [stored] = await embedded.getSchedules(place, ['tick']);
+  const last = start + 60_000;
+  await clock.advance(60_000 - ahead);
+  const state = `ahead active ${last + 60_000} ${last} 0`;
+  await embedded.putSchedule(place, { id: 'tick', expected: stored?.state, state, nextAt: last + 60_000 });
+  const cancelled: unknown[] = [];
+  world.around = async ({ operation, args, run }) => {
+    if (operation === 'cancel') cancelled.push(args[2]);
+    return run();
+  };
+  const next = async (): Promise<number> => Number((await embedded.getSchedules(place, ['tick']))[0]?.nextAt) - start;
+  return { schedules, cancelled, next, last: toStoredId(`tick@${new Date(last).toISOString()}`, 'tick') };
+}
+
+describe('another rule', () => {
+  it('counts from now on: what the earlier one has published ahead is taken back', async () => {
+    const { schedules, cancelled, next, last } = await publishedAhead(1000);
+    await schedules.upsert({ ...TICK, every: 700 });
+    expect(await next()).toBe(59_500);
+    expect(cancelled).toEqual([last]);
+  });
+
+  it('counts from what was published ahead if it has that, too', async () => {
+    const { schedules, cancelled, next } = await publishedAhead(1000);
+    await schedules.upsert({ ...TICK, every: 500 });
+    expect(await next()).toBe(60_500);
+    expect(cancelled).toEqual([]);
+  });
+
+  it('brings nothing again after the clock was set back', async () => {
+    const { schedules, cancelled, next } = await publishedAhead(50_000);
+    await schedules.upsert({ ...TICK, every: 700 });
+    expect(await next()).toBe(60_200);
+    expect(cancelled).toEqual([]);
+  });
+});
+
+it('a pause brings nothing again after the clock was set back', async () => {
+  const { schedules, next } = await publishedAhead(50_000);
+  await schedules.pause('tick');
+  await schedules.resume('tick');
+  expect(await next()).toBe(120_000);
+});
+
 it.each(['pause', 'remove'] as const)(
   'a rule that this process cannot read keeps nobody from it: %s',
   async (change) => {
