@@ -101,10 +101,10 @@ export class DelayQueueSchedules {
   constructor(dependencies: SchedulesDependencies) {
     this.#dependencies = dependencies;
     this.#found = new PlacedSchedules(dependencies);
-    this.#writes = new ScheduleWrites(dependencies.store, this.#found);
-    const { clock, timeout } = dependencies;
+    const { store, clock, timeout } = dependencies;
     const caller = `${randomUUID()}:schedule`;
     this.#lanes = new Lanes((partition) => new ChangeLane({ clock, partition, timeout, caller }));
+    this.#writes = new ScheduleWrites(store, this.#found, this.#lanes);
   }
 
   /**

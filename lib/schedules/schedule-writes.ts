@@ -1,4 +1,6 @@
-import type { Broker, Partition } from '../broker/broker.interface.js';
+import type { Broker, Partition, ScheduleWrite } from '../broker/broker.interface.js';
+import type { ChangeLane } from '../broker/change-lane.js';
+import type { Lanes } from '../broker/lanes.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { CheckedSchedule } from './check-schedule.js';
 import { type PlacedSchedule, type PlacedSchedules, readable } from './placed-schedules.js';
@@ -27,10 +29,12 @@ export interface WrittenSchedule {
 export class ScheduleWrites {
   readonly #store: Pick<Broker, 'getSchedules' | 'putSchedule'>;
   readonly #found: PlacedSchedules;
+  readonly #lanes: Lanes<ChangeLane>;
 
-  constructor(store: Pick<Broker, 'getSchedules' | 'putSchedule'>, found: PlacedSchedules) {
+  constructor(store: Pick<Broker, 'getSchedules' | 'putSchedule'>, found: PlacedSchedules, lanes: Lanes<ChangeLane>) {
     this.#store = store;
     this.#found = found;
+    this.#lanes = lanes;
   }
 
   /** Writes a schedule unless it is as it should be. */
@@ -50,7 +54,7 @@ export class ScheduleWrites {
       const next = isSameRule ? known.state : startedState(Recurrence.of(rule), known, now);
       const state = encodeState(next);
       const write = { id, expected: found?.state, state, content, nextAt: next.next };
-      if (await this.#found.serve(() => this.#store.putSchedule(partition, write))) {
+      if (await this.#write(partition, write)) {
         const record = { ...defined, id, state: next, stored: { id, state, ...content } };
         return { record, before: isSameRule ? undefined : known };
       }
@@ -59,7 +63,8 @@ export class ScheduleWrites {
   }
 
   /**
-   * @param change gives the state; the same one if nothing is to change
+   * Writes a schedule even if its state stays: so a call from before, which nobody waits for any more, finds another one than it has seen.
+   *
    * @returns the schedule as it was
    */
   async change(
@@ -71,11 +76,14 @@ export class ScheduleWrites {
       if (!found) return undefined;
       const { record, partition } = found;
       const next = change(record, this.#found.now(partition));
-      if (next === record.state) return found;
       const write = { id, expected: record.stored.state, state: encodeState(next), nextAt: next.next };
-      if (await this.#found.serve(() => this.#store.putSchedule(partition, write))) return found;
+      if (await this.#write(partition, write)) return found;
     }
     throw changesTooOften(id);
+  }
+
+  #write({ topic, index }: Partition, write: ScheduleWrite): Promise<boolean> {
+    return this.#lanes.get(topic, index).send((partition, call) => this.#store.putSchedule(partition, call, write));
   }
 }
 

@@ -182,6 +182,26 @@ describe('hold', () => {
   });
 });
 
+it.each(['pause', 'hold'] as const)(
+  'a %s that nobody waits for any more changes nothing once the topic was resumed',
+  async (name) => {
+    const { admin, broker } = await open();
+    const act = broker[name].bind(broker) as (...args: unknown[]) => Promise<unknown>;
+    const late: (() => Promise<unknown>)[] = [];
+    const lost = async (...args: unknown[]): Promise<never> => {
+      late.push(() => act(...args));
+      throw new BrokerUnavailableError('gone', { transient: false });
+    };
+    Object.assign(broker, { [name]: lost });
+    const doing = name === 'pause' ? admin.pause('orders') : admin.hold('orders', '1m');
+    await expect(doing).rejects.toThrow('gone');
+    await admin.resume('orders');
+    const results = await Promise.allSettled(late.map((call) => call()));
+    expect(results.map(({ status }) => status)).toEqual(Array(PARTITIONS).fill('rejected'));
+    expect(await admin.stats('orders')).toMatchObject({ paused: false, heldUntil: undefined });
+  },
+);
+
 describe('drain', () => {
   it('goes in steps until none is left, and counts what it found and what it removed', async () => {
     const { admin, publish, written } = await open();
