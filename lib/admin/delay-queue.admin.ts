@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Broker, CancelResult, Partition, RescheduleResult } from '../broker/broker.interface.js';
+import type { CancelResult, Partition, RescheduleResult } from '../broker/broker.interface.js';
 import { serveWithin } from '../broker/serve.js';
 import { shareClass } from '../package-copies.js';
 import { type MessageRef, assertMessageRef } from '../messages/message-ref.js';
@@ -10,7 +10,7 @@ import { type Duration, parseDuration } from '../time/duration.js';
 import type { LocalTime } from '../time/local-time.js';
 import { findMessage } from '../producer/find-message.js';
 import { MessageChanges } from '../producer/message-changes.js';
-import { existingPartitions, partitionCount } from '../broker/partitions.js';
+import { partitionCount } from '../broker/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { type Agenda, type AgendaOptions, agendaOf } from './agenda.js';
 import {
@@ -48,6 +48,7 @@ import type { MessageFilter } from './message-filter.js';
 import { type PeekOptions, type PeekPage, type PeekState, peek } from './peek.js';
 import { type SearchOptions, type SearchPage, search } from './search.js';
 import { type CountedTopic, type TopicStats, countTopic, countTopics } from './topic-stats.js';
+import { TopicPauses } from './topic-pauses.js';
 import type { ViewedMessages } from './viewed-messages.js';
 import { WaitingMessages } from './waiting-messages.js';
 
@@ -68,6 +69,7 @@ export class DelayQueueAdmin {
   readonly #deadLetters: DeadLetters;
   readonly #waiting: WaitingMessages;
   readonly #audit: AuditLog;
+  readonly #pauses: TopicPauses;
 
   /** @internal */
   constructor(dependencies: AdminDependencies) {
@@ -83,6 +85,7 @@ export class DelayQueueAdmin {
     this.#deadLetters = new DeadLetters(dependencies);
     this.#waiting = new WaitingMessages(dependencies);
     this.#audit = new AuditLog(dependencies);
+    this.#pauses = new TopicPauses(dependencies);
   }
 
   /**
@@ -533,9 +536,7 @@ export class DelayQueueAdmin {
    * @throws ConfigurationError if the topic speaks another protocol
    */
   async pause(topic: TopicRef, options: ActionOptions = {}): Promise<void> {
-    await this.#act('pause', topic, {}, options, async () => {
-      await this.#inEachPartition(topic, (broker, partition) => broker.pause(partition));
-    });
+    await this.#act('pause', topic, {}, options, () => this.#pauses.pause(topic));
   }
 
   /**
@@ -549,7 +550,7 @@ export class DelayQueueAdmin {
    * ```
    *
    * @param delay from now on, 0 to 10 years
-   * @returns until when it is held, on the Redis server's clock
+   * @returns until when all of it is held, on the Redis server's clock; partitions that were held for longer already begin later
    * @throws InvalidArgumentError also if the topic was never used
    * @throws BrokerUnavailableError if it was not confirmed in time: some of the partitions may be held then
    * @throws ConfigurationError if the topic speaks another protocol
@@ -557,9 +558,7 @@ export class DelayQueueAdmin {
   async hold(topic: TopicRef, delay: Duration, options: ActionOptions = {}): Promise<Date> {
     return this.#act('hold', topic, { delay }, options, async () => {
       const length = parseDuration('delay', delay, { max: MAX_DELAY });
-      const call = { caller: uuidv7(), sequence: 1 };
-      const until = await this.#inEachPartition(topic, (broker, partition) => broker.hold(partition, call, length));
-      return toDate(Math.max(...until));
+      return toDate(await this.#pauses.hold(topic, length));
     });
   }
 
@@ -571,9 +570,7 @@ export class DelayQueueAdmin {
    * @throws ConfigurationError if the topic speaks another protocol
    */
   async resume(topic: TopicRef, options: ActionOptions = {}): Promise<void> {
-    await this.#act('resume', topic, {}, options, async () => {
-      await this.#inEachPartition(topic, (broker, partition) => broker.resume(partition));
-    });
+    await this.#act('resume', topic, {}, options, () => this.#pauses.resume(topic));
   }
 
   /**
@@ -622,15 +619,6 @@ export class DelayQueueAdmin {
       given: { ...meant, ...shownOf(options) },
     });
     return this.#audit.around({ action, about }, act);
-  }
-
-  async #inEachPartition<T>(topic: TopicRef, act: (broker: Broker, partition: Partition) => Promise<T>): Promise<T[]> {
-    const name = checkedTopicName(topic);
-    const { broker } = this.#dependencies;
-    return this.#served(async () => {
-      const partitions = await existingPartitions(broker, name);
-      return Promise.all(partitions.map((partition) => act(broker, partition)));
-    });
   }
 
   #served<T>(calls: () => Promise<T>): Promise<T> {

@@ -39,7 +39,10 @@ export interface TopicCounts {
   readonly oldestBlockedDueAt: Date | undefined;
   /** Whether nothing is handed out until `resume()`; for a topic, whether any of its partitions is paused. */
   readonly paused: boolean;
-  /** Nothing is handed out before, since `hold()` was called or a handler has met a rate limit (`RateLimitedError`); `undefined` if that is not so. */
+  /**
+   * Nothing is handed out before, since `hold()` was called or a handler has met a rate limit (`RateLimitedError`); `undefined` if that is not so.
+   * For a topic, that of the partition that is held longest.
+   */
   readonly heldUntil: Date | undefined;
   readonly counters: TopicCounters;
 }

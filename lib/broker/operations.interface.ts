@@ -66,9 +66,9 @@ export interface DeliveryOperations {
    */
   setAside(partition: Partition, receipt: Receipt, failure: Failure): Promise<string | undefined>;
   /** From the next claim on nothing is handed out; what is in flight goes on. Lasts until {@link resume}. */
-  pause(partition: Partition): Promise<void>;
+  pause(partition: Partition, call: CallId): Promise<void>;
   /** Ends a pause and a hold, and signals the owner. */
-  resume(partition: Partition): Promise<void>;
+  resume(partition: Partition, call: CallId): Promise<void>;
   /**
    * Hands nothing out for `delay` milliseconds, also if an earlier hold ends before; what is in flight goes on.
    *
@@ -125,7 +125,7 @@ export interface ScheduleOperations {
   /** @param ids 1 to `MAX_BATCH` */
   getSchedules(partition: Partition, ids: readonly string[]): Promise<(FoundSchedule | undefined)[]>;
   /** Writes a schedule if it is as it was seen, and signals the owner; answers whether it was written. */
-  putSchedule(partition: Partition, write: ScheduleWrite): Promise<boolean>;
+  putSchedule(partition: Partition, call: CallId, write: ScheduleWrite): Promise<boolean>;
   /** Answers whether it was there. What it has published stays. */
   removeSchedule(partition: Partition, call: CallId, id: string): Promise<boolean>;
   /** At most `MAX_DUE_SCHEDULES`, or 1 MiB of them. */

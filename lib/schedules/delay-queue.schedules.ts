@@ -101,17 +101,18 @@ export class DelayQueueSchedules {
   constructor(dependencies: SchedulesDependencies) {
     this.#dependencies = dependencies;
     this.#found = new PlacedSchedules(dependencies);
-    this.#writes = new ScheduleWrites(dependencies.store, this.#found);
-    const { clock, timeout } = dependencies;
+    const { store, clock, timeout } = dependencies;
     const caller = `${randomUUID()}:schedule`;
     this.#lanes = new Lanes((partition) => new ChangeLane({ clock, partition, timeout, caller }));
+    this.#writes = new ScheduleWrites(store, this.#found, this.#lanes);
   }
 
   /**
    * Stores a schedule, or gives the schedule with this id another rule, payload or options. If nothing differs, nothing changes, so every
    * process can call it when it boots. A paused schedule stays paused.
    *
-   * Another rule applies from now on. With `every` and without `startAt`, intervals count from when the schedule was first stored.
+   * Another rule applies from now on: what the earlier one has published ahead of its time, two seconds at most, is taken back, unless both have it;
+   * then the rule applies from there. With `every` and without `startAt`, intervals count from when the schedule was first stored.
    *
    * @throws InvalidArgumentError if something is wrong with it, or if it exists with another topic or key: remove it first
    * @throws SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was stored
@@ -363,7 +364,8 @@ export class DelayQueueSchedules {
     const entry = { id, topic, key };
     const partition = await this.#found.partitionOf(entry);
     await this.#enter(entry);
-    const record = await this.#writes.put(partition, checked, declared);
+    const { record, before } = await this.#writes.put(partition, checked, declared);
+    if (before) await this.#takeBack({ partition, record: before }, Recurrence.of(record.rule));
     try {
       // Whoever removes an earlier one at the same time may have taken it off the list.
       await this.#enter(entry);
@@ -390,11 +392,16 @@ export class DelayQueueSchedules {
     );
   }
 
-  /** Cancels the occurrences that were published ahead of their time. */
-  async #takeBack({ partition, record }: PlacedSchedule): Promise<void> {
+  /**
+   * Cancels the occurrences that were published ahead of their time.
+   *
+   * @param others has those that stay
+   */
+  async #takeBack({ partition, record }: PlacedSchedule, others?: Recurrence): Promise<void> {
     const { store } = this.#dependencies;
     const lane = this.#lanes.get(partition.topic, partition.index);
     for (const time of timesAhead(record, this.#found.now(partition))) {
+      if (others?.has(time)) continue;
       const storedId = toStoredId(occurrenceId(record.id, time), record.key);
       await lane.send((_, call) => store.cancel(partition, call, storedId));
     }

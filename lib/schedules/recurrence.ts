@@ -69,6 +69,11 @@ export class Recurrence {
     return this.from(Math.floor(time) + 1);
   }
 
+  /** Whether this is the time of an occurrence. */
+  has(time: number): boolean {
+    return this.from(time) === time;
+  }
+
   /** @param first an occurrence that is not after `until` */
   lastUntil(first: number, until: number): number {
     if ('every' in this.#rule) {

@@ -1,4 +1,6 @@
-import type { Broker, Partition } from '../broker/broker.interface.js';
+import type { Broker, Partition, ScheduleWrite } from '../broker/broker.interface.js';
+import type { ChangeLane } from '../broker/change-lane.js';
+import type { Lanes } from '../broker/lanes.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { CheckedSchedule } from './check-schedule.js';
 import { type PlacedSchedule, type PlacedSchedules, readable } from './placed-schedules.js';
@@ -16,18 +18,27 @@ import { anchorOf, startedState } from './starting-state.js';
 /** How often a schedule that changes while it is being changed is looked at again. */
 const MAX_TRIES = 50;
 
+/** A schedule as it was written. */
+export interface WrittenSchedule {
+  readonly record: ScheduleRecord;
+  /** As it was; `undefined` if there was none, or it has the same rule. */
+  readonly before: ScheduleRecord | undefined;
+}
+
 /** Writes schedules, each time from the state that it has seen, so that nobody's change is lost. */
 export class ScheduleWrites {
   readonly #store: Pick<Broker, 'getSchedules' | 'putSchedule'>;
   readonly #found: PlacedSchedules;
+  readonly #lanes: Lanes<ChangeLane>;
 
-  constructor(store: Pick<Broker, 'getSchedules' | 'putSchedule'>, found: PlacedSchedules) {
+  constructor(store: Pick<Broker, 'getSchedules' | 'putSchedule'>, found: PlacedSchedules, lanes: Lanes<ChangeLane>) {
     this.#store = store;
     this.#found = found;
+    this.#lanes = lanes;
   }
 
   /** Writes a schedule unless it is as it should be. */
-  async put(partition: Partition, checked: CheckedSchedule, declared: boolean): Promise<ScheduleRecord> {
+  async put(partition: Partition, checked: CheckedSchedule, declared: boolean): Promise<WrittenSchedule> {
     const { id, key, catchUp, overlap, envelope } = checked;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const [found] = await this.#found.serve(() => this.#store.getSchedules(partition, [id]));
@@ -38,19 +49,22 @@ export class ScheduleWrites {
       const defined: DefinedSchedule = { rule, catchUp, overlap, key, declared, ...(others && { others }) };
       const content = { definition: encodeDefinition(defined), envelope };
       const isSameRule = known && JSON.stringify(known.rule) === JSON.stringify(rule);
-      if (isSameRule && isSameContent(known.stored, content) && found?.nextAt === known.state.next) return known;
-      const next = isSameRule ? known.state : startedState(Recurrence.of(rule), known?.state, now);
+      if (isSameRule && isSameContent(known.stored, content) && found?.nextAt === known.state.next)
+        return { record: known, before: undefined };
+      const next = isSameRule ? known.state : startedState(Recurrence.of(rule), known, now);
       const state = encodeState(next);
       const write = { id, expected: found?.state, state, content, nextAt: next.next };
-      if (await this.#found.serve(() => this.#store.putSchedule(partition, write))) {
-        return { ...defined, id, state: next, stored: { id, state, ...content } };
+      if (await this.#write(partition, write)) {
+        const record = { ...defined, id, state: next, stored: { id, state, ...content } };
+        return { record, before: isSameRule ? undefined : known };
       }
     }
     throw changesTooOften(id);
   }
 
   /**
-   * @param change gives the state; the same one if nothing is to change
+   * Writes a schedule even if its state stays: so a call from before, which nobody waits for any more, finds another one than it has seen.
+   *
    * @returns the schedule as it was
    */
   async change(
@@ -62,11 +76,14 @@ export class ScheduleWrites {
       if (!found) return undefined;
       const { record, partition } = found;
       const next = change(record, this.#found.now(partition));
-      if (next === record.state) return found;
       const write = { id, expected: record.stored.state, state: encodeState(next), nextAt: next.next };
-      if (await this.#found.serve(() => this.#store.putSchedule(partition, write))) return found;
+      if (await this.#write(partition, write)) return found;
     }
     throw changesTooOften(id);
+  }
+
+  #write({ topic, index }: Partition, write: ScheduleWrite): Promise<boolean> {
+    return this.#lanes.get(topic, index).send((partition, call) => this.#store.putSchedule(partition, call, write));
   }
 }
 

@@ -9,15 +9,32 @@ export function anchorOf(known: ScheduleRecord | undefined): number | undefined 
   return known && 'every' in known.rule ? known.rule.anchor : undefined;
 }
 
-/** The state of a schedule whose rule counts from now on. */
-export function startedState(recurrence: Recurrence, before: ScheduleState | undefined, now: number): ScheduleState {
-  const state = before ?? { paused: false, next: undefined, last: undefined, missed: 0 };
-  return { ...state, next: state.paused ? undefined : firstFrom(recurrence, state, now) };
+/**
+ * The state of a schedule whose rule counts from now on. It begins behind what the rule before it has published ahead of its time, as far as both
+ * have that: the message is there already.
+ */
+export function startedState(recurrence: Recurrence, before: ScheduleRecord | undefined, now: number): ScheduleState {
+  if (!before) return { paused: false, next: recurrence.from(now), last: undefined, missed: 0 };
+  const { state } = before;
+  if (state.paused) return state;
+  const shared = Array.from(timesAhead(before, now)).findLast((time) => recurrence.has(time));
+  const started = { ...state, last: shared ?? lastWithout(state, now) };
+  return { ...started, next: firstFrom(recurrence, started, now) };
 }
 
 /** The state of a schedule that is paused. Occurrences that were published ahead of their time are taken back, and may come after all. */
 export function pausedState(state: ScheduleState, now: number): ScheduleState {
-  return { ...state, paused: true, next: undefined, last: state.last && Math.min(state.last, now) };
+  return { ...state, paused: true, next: undefined, last: lastWithout(state, now) };
+}
+
+/** The latest occurrence, if those are taken back that were published ahead of their time. */
+function lastWithout({ last }: ScheduleState, now: number): number | undefined {
+  return last !== undefined && isAhead(last, now) ? now : last;
+}
+
+/** Whether an occurrence was published ahead of its time; where the clock was set back, it has come. */
+function isAhead(last: number, now: number): boolean {
+  return last > now && last <= now + 2 * AHEAD;
 }
 
 /** No occurrence comes twice, even if the clock was set back. */
@@ -30,14 +47,14 @@ export function* timesAhead(
   { rule, state: { paused, last = 0 } }: ScheduleRecord,
   now: number,
 ): Generator<number, void> {
+  if (!paused && !isAhead(last, now)) return;
   const end = paused ? now + AHEAD : last;
-  if (end <= now) return;
   let recurrence: Recurrence;
   try {
     recurrence = Recurrence.of(rule);
   } catch {
     // This process cannot read the rule; another one can.
-    if (last > now) yield last;
+    if (isAhead(last, now)) yield last;
     return;
   }
   for (let time = recurrence.from(now); time !== undefined && time <= end; time = recurrence.after(time)) yield time;

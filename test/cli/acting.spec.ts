@@ -138,7 +138,8 @@ describe('a topic is', () => {
   it('held for a while, and says until when', async () => {
     await bed.publish([{ payload: {}, options: { id: '1', delay: '1h' } }]);
     const { heldUntil } = (await json('hold', TOPIC, '--for', '30m')) as { heldUntil: string };
-    expect((await bed.admin.stats(TOPIC)).heldUntil).toEqual(new Date(heldUntil));
+    const { partitions } = await bed.admin.stats(TOPIC);
+    expect(Math.min(...partitions.map((one) => Number(one.heldUntil)))).toBe(Date.parse(heldUntil));
     expect(await run('hold', TOPIC, '--for', '1s')).toMatchObject({
       code: 0,
       stdout: expect.stringContaining(heldUntil) as string,

@@ -184,11 +184,11 @@ export function claimRepeatContract(it: BrokerTest): void {
     it('that comes after a later one of nothing, or while paused, changes nothing either', async ({ bed }) => {
       const early = bed.nextClaim();
       await bed.claim();
-      await bed.broker.pause(bed.partition);
+      await bed.broker.pause(bed.partition, bed.nextCall());
       const paused = bed.nextClaim();
       expect(await bed.claim()).toMatchObject({ status: 'paused' });
       await bed.claim();
-      await bed.broker.resume(bed.partition);
+      await bed.broker.resume(bed.partition, bed.nextCall());
       await bed.publish('due');
 
       for (const late of [early, paused]) {

@@ -89,7 +89,7 @@ export function explainContract(it: BrokerTest): void {
 
     it('tells of the partition: whether it is paused, and who owns it', async ({ bed }) => {
       await bed.publish('a');
-      await bed.broker.pause(bed.partition);
+      await bed.broker.pause(bed.partition, bed.nextCall());
       await bed.broker.release(bed.partition, bed.owner);
 
       expect(await bed.broker.explain(bed.partition, 'a')).toMatchObject({

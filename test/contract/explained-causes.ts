@@ -87,7 +87,7 @@ export const ONE_CAUSE: readonly (readonly [
     'a message of a paused topic',
     async (bed) => {
       await bed.publish('a');
-      await bed.broker.pause(bed.partition);
+      await bed.broker.pause(bed.partition, bed.nextCall());
     },
     /^The topic is paused: .* before it is resumed\.$/,
   ],

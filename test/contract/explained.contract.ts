@@ -53,7 +53,7 @@ export function explainedContract(it: BrokerTest): void {
       await known(bed);
       const admin = testAdmin(bed.broker, new SystemClock());
       await bed.publishAll([message('0'), message('a')]);
-      await bed.broker.pause(bed.partition);
+      await bed.broker.pause(bed.partition, bed.nextCall());
 
       expect(causesOf(await admin.explain(bed.partition.topic, 'a'))).toEqual([
         'paused',

@@ -50,7 +50,7 @@ export function holdContract(it: BrokerTest): void {
     it('ends when the partition is resumed', async ({ bed }) => {
       await bed.publish('a');
       await bed.broker.hold(bed.partition, bed.nextCall(), LONG);
-      await bed.broker.resume(bed.partition);
+      await bed.broker.resume(bed.partition, bed.nextCall());
       expect(await bed.claimOne()).toMatchObject({ storedId: 'a' });
     });
 
@@ -63,7 +63,7 @@ export function holdContract(it: BrokerTest): void {
 
     it('and a pause: the pause is what a claim is told', async ({ bed }) => {
       await bed.broker.hold(bed.partition, bed.nextCall(), LONG);
-      await bed.broker.pause(bed.partition);
+      await bed.broker.pause(bed.partition, bed.nextCall());
       expect(await bed.claim()).toMatchObject({ status: 'paused' });
     });
 

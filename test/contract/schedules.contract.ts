@@ -63,13 +63,33 @@ export function schedulesContract(it: BrokerTest): void {
     });
 
     it('may be repeated', async ({ bed }) => {
-      const first = newSchedule('tick', 5);
-      expect([await put(bed, first), await put(bed, first)]).toEqual([true, true]);
+      const [first, firstCall, secondCall] = [
+        newSchedule('tick', 5),
+        bed.nextCall(),
+        { caller: 'another', sequence: 1 },
+      ];
+      expect([await put(bed, first, firstCall), await put(bed, first, firstCall)]).toEqual([true, true]);
       const second = { id: 'tick', expected: first.state, state: state(), nextAt: 6 };
-      expect([await put(bed, second), await put(bed, second)]).toEqual([true, true]);
+      expect([await put(bed, second, secondCall), await put(bed, second, secondCall)]).toEqual([true, true]);
       // A copy that was delayed on its way changes nothing.
-      expect(await put(bed, first)).toBe(false);
+      expect(await put(bed, first, firstCall)).toBe(true);
       expect(await stored(bed)).toMatchObject({ state: second.state, nextAt: 6 });
+    });
+
+    it('does not bring back one that was removed before a late repeat, nor one that was not there in time', async ({
+      bed,
+    }) => {
+      const [first, call] = [newSchedule('tick', 5), bed.nextCall()];
+      const given = { id: 'tick', expected: first.state, state: state(), nextAt: 7 };
+      const early = { caller: 'another', sequence: 1 };
+      expect(await put(bed, given, early)).toBe(false);
+      await put(bed, first, call);
+      expect(await put(bed, given, early)).toBe(false);
+      expect(await stored(bed)).toMatchObject({ nextAt: 5 });
+
+      await bed.broker.removeSchedule(bed.partition, { caller: 'a third', sequence: 1 }, 'tick');
+      expect(await put(bed, first, call)).toBe(true);
+      expect(await stored(bed)).toBeUndefined();
     });
 
     it('refuses what is no time, with nothing written', async ({ bed }) => {
@@ -109,7 +129,7 @@ export function schedulesContract(it: BrokerTest): void {
 
     it('does not remove one that was stored again before a late repeat', async ({ bed }) => {
       await due(bed);
-      const call = bed.nextCall();
+      const call = { caller: 'another', sequence: 1 };
       await bed.broker.removeSchedule(bed.partition, call, 'tick');
       const again = await due(bed);
       expect(await bed.broker.removeSchedule(bed.partition, call, 'tick')).toBe(true);

@@ -42,7 +42,7 @@ describe('the keys of Redis', () => {
     ];
     await broker.settle(partition, bed.nextCall(), settlements);
     await broker.indexSchedule({ id: 'tick', topic: 'orders', key: 'tick' });
-    await broker.putSchedule(partition, newSchedule('tick', LONG_AGO));
+    await broker.putSchedule(partition, bed.nextCall(), newSchedule('tick', LONG_AGO));
   }
 
   /** Writes something to every key that limits need, in another partition and for the topic. */

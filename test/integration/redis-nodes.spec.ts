@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as ioredis from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Partition } from '../../lib/broker/broker.interface.js';
+import type { CallId, Partition } from '../../lib/broker/broker.interface.js';
 import { RedisConnection } from '../../lib/broker/redis/connection/redis-connection.js';
 import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
 import { FEWEST_TRAITS } from '../../lib/broker/redis/connection/server-traits.js';
@@ -18,6 +18,9 @@ import { eventually, until } from '../support/waiting.js';
 const PREFIX = 'nodes';
 const TOPIC = 'orders';
 const keys = new RedisKeys(PREFIX);
+
+let sequence = 0;
+const nextCall = (): CallId => ({ caller: 'test', sequence: ++sequence });
 
 it('a single server has a clock, and is missed while it is away', async () => {
   const cluster = await FakeCluster.start(1);
@@ -102,7 +105,7 @@ describe.each(servesClusters ? [3] : [])('the %i nodes of a cluster', (size) => 
 
     it('which every call of a partition shows', async () => {
       second().ahead = 200_000;
-      await broker.pause(partitionOf(second()));
+      await broker.pause(partitionOf(second()), nextCall());
 
       expect(cluster.nodes.map(aheadOf)).toEqual([0, 200_000, -3_000_000]);
     });
@@ -113,14 +116,14 @@ describe.each(servesClusters ? [3] : [])('the %i nodes of a cluster', (size) => 
       await second().stop();
       const before = Date.now();
       await broker.connect();
-      await broker.pause(partitionOf(first()));
+      await broker.pause(partitionOf(first()), nextCall());
       await broker.link.ping();
 
       expect(broker.link.unreachable).toMatchObject([
         { address: second().address, error: { message: expect.stringContaining('ECONNREFUSED') } },
       ]);
       expect(broker.link.unreachable[0]?.since.getTime()).toBeGreaterThanOrEqual(before - 1);
-      const error: unknown = await broker.pause(partitionOf(second())).catch((reason: unknown) => reason);
+      const error: unknown = await broker.pause(partitionOf(second()), nextCall()).catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(BrokerUnavailableError);
       expect(error).toMatchObject({
         transient: true,
@@ -167,7 +170,7 @@ describe.each(servesClusters ? [3] : [])('the %i nodes of a cluster', (size) => 
       await listening.atLeast(1);
       await second().stop();
       const refused = async (): Promise<unknown> =>
-        broker.pause(partitionOf(second())).catch((error: unknown) => error);
+        broker.pause(partitionOf(second()), nextCall()).catch((error: unknown) => error);
       expect(await refused()).toBeInstanceOf(BrokerUnavailableError);
       const before = slotLooks();
       const from = performance.now();
@@ -251,8 +254,8 @@ describe.each(servesClusters ? [3] : [])('the %i nodes of a cluster', (size) => 
       broker.watchPartition(partitionOf(first()), () => {});
       broker.watchPartition(partitionOf(second()), () => {});
       await broker.link.listen();
-      await broker.resume(partitionOf(first()));
-      await broker.resume(partitionOf(second()));
+      await broker.resume(partitionOf(first()), nextCall());
+      await broker.resume(partitionOf(second()), nextCall());
 
       expect(signalsOf(first()).at(-1)).toBe('PUBLISH');
       expect(signalsOf(second()).at(-1)).toBe('SPUBLISH');
@@ -271,13 +274,13 @@ describe.each(servesClusters ? [3] : [])('the %i nodes of a cluster', (size) => 
         () => listening.listener(),
       );
       await listening.atLeast(1);
-      await broker.resume(partitionOf(first()));
+      await broker.resume(partitionOf(first()), nextCall());
       expect(signalsOf(first()).at(-1)).toBe('PUBLISH');
       await first().stop();
       first().traits = second().traits;
       await first().start();
       await eventually(async () => {
-        await broker.resume(partitionOf(first()));
+        await broker.resume(partitionOf(first()), nextCall());
         expect(signalsOf(first()).at(-1)).toBe('SPUBLISH');
       });
       await until('the new kind of subscription', () => first().commands.includes('SSUBSCRIBE'));

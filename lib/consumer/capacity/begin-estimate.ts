@@ -1,15 +1,13 @@
 import { AT_ONCE, type BeginWindow, type Begins, MAX_BEGIN_WINDOW } from '../../broker/broker.interface.js';
 import type { Clock } from '../../time/clock.js';
 import { sleep } from '../../time/sleep.js';
+import { ExpectedTime, mixed } from './expected-time.js';
 
 /** The least for which deliveries may begin, in milliseconds: timers are not exact. */
 const LEAST_SLACK = 20;
 
 /** How exactly the clock of Redis is known, in milliseconds. */
 export const EXACTNESS = 2;
-
-/** How much of what was measured last is forgotten with each measurement. */
-const FORGETTING = 0.05;
 
 /** A little more than what was measured. */
 const MARGIN = 1.2;
@@ -19,16 +17,16 @@ const MARGIN = 1.2;
  * Redis and back, and by what keeps its event loop busy. What it asks for follows that, so that what is permitted is not over before it can be used.
  */
 export class BeginEstimate {
-  #way = 0;
-  #delay = Math.floor(AT_ONCE.slack / MARGIN);
+  readonly #way = new ExpectedTime();
+  readonly #delay = new ExpectedTime(Math.floor(AT_ONCE.slack / MARGIN));
   /** How long calls take that take least. */
   #call = 0;
 
   /** What to ask for permits with, of which the next are asked for so long after this call as it is told. */
   get window(): BeginWindow {
-    const slack = Math.min(MAX_BEGIN_WINDOW / 2, Math.max(LEAST_SLACK, Math.ceil(this.#delay * MARGIN)));
+    const slack = Math.min(MAX_BEGIN_WINDOW / 2, Math.max(LEAST_SLACK, Math.ceil(this.#delay.value * MARGIN)));
     return {
-      lead: Math.min(MAX_BEGIN_WINDOW - slack, Math.ceil(this.#way * MARGIN)),
+      lead: Math.min(MAX_BEGIN_WINDOW - slack, Math.ceil(this.#way.value * MARGIN)),
       slack,
       ahead: Math.round(slack / MARGIN),
     };
@@ -45,14 +43,14 @@ export class BeginEstimate {
     this.#call = this.#call === 0 || duration < this.#call ? duration : mixed(this.#call, duration);
   }
 
-  /** Deliveries could begin so many milliseconds after that was permitted. */
-  ready(way: number): void {
-    this.#way = followed(this.#way, way);
+  /** Deliveries could begin now that were permitted then; epoch milliseconds on the local clock. */
+  ready(permittedAt: number, now: number): void {
+    this.#way.measured(Math.min(permittedAt, now), now);
   }
 
-  /** Deliveries begin, so many milliseconds after the first moment at which they could and might. */
-  began(delay: number): void {
-    this.#delay = followed(this.#delay, delay);
+  /** Deliveries begin now; before then they could not or might not. */
+  began(from: number, now: number): void {
+    this.#delay.measured(from, now);
   }
 }
 
@@ -78,13 +76,13 @@ export class BeginTimes {
 
   /** Deliveries could begin now; epoch milliseconds on the local clock. */
   ready(now: number): void {
-    if (!this.#isReady) this.#estimate.ready(Math.max(0, now - (this.from - this.#lead)));
+    if (!this.#isReady) this.#estimate.ready(this.from - this.#lead, now);
     this.#isReady = true;
   }
 
   /** See {@link BeginEstimate.began}. */
-  began(delay: number): void {
-    if (!this.#hasBegun) this.#estimate.began(delay);
+  began(from: number, now: number): void {
+    if (!this.#hasBegun) this.#estimate.began(from, now);
     this.#hasBegun = true;
   }
 }
@@ -109,14 +107,5 @@ export function whenPermitted(
 
 async function begun(clock: Clock, at: number, times: ReadonlySet<BeginTimes>): Promise<void> {
   for (let now = clock.now(); now < at; now = clock.now()) await sleep(clock, Math.ceil(at - now));
-  for (const one of times) one.began(clock.now() - at);
-}
-
-/** What is expected after a measurement: at once up, and slowly down. */
-export function followed(before: number, measured: number): number {
-  return measured >= before ? measured : mixed(before, measured);
-}
-
-function mixed(before: number, measured: number): number {
-  return before * (1 - FORGETTING) + measured * FORGETTING;
+  for (const one of times) one.began(at, clock.now());
 }

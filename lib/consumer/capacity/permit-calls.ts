@@ -2,8 +2,8 @@ import type { PermitReply, PermitRequest } from '../../broker/broker.interface.j
 import { repeatUntilServed } from '../../broker/serve.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { within } from '../../time/deadline.js';
-import { followed } from './begin-estimate.js';
 import type { ConsumerContext } from '../consumer-context.js';
+import { ExpectedTime } from './expected-time.js';
 
 /** After so long a call is made again, in milliseconds; it gets the answer to the first one. */
 const TIMEOUT = 1000;
@@ -24,7 +24,7 @@ export class PermitCalls {
   /** When the call that waits for its answer was made. */
   #unansweredSince: number | undefined;
   /** How long calls take, in milliseconds. */
-  #way = 0;
+  readonly #way = new ExpectedTime();
 
   /** @param onLate told of each call whose answer is late */
   constructor(context: ConsumerContext, topic: string, onLate: () => void) {
@@ -40,7 +40,7 @@ export class PermitCalls {
   }
 
   get #late(): number {
-    return Math.min(MOST_LATE, Math.max(LEAST_LATE, LATE_AFTER * this.#way));
+    return Math.min(MOST_LATE, Math.max(LEAST_LATE, LATE_AFTER * this.#way.value));
   }
 
   /** What is not answered yet is not made again. */
@@ -63,7 +63,7 @@ export class PermitCalls {
         worthRepeating: ({ refused }) => !refused && !this.#givenUp.signal.aborted,
         onFailure: (failure) => events.emit('errors', { source: 'limit', topic, error: failure }),
       });
-      this.#way = followed(this.#way, clock.now() - sentAt);
+      this.#way.measured(sentAt, clock.now());
       return reply;
     } finally {
       this.#unansweredSince = undefined;

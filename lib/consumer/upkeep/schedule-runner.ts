@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  type CallId,
   type DueSchedules,
   MAX_DUE_SCHEDULES,
   type Owner,
@@ -196,16 +197,16 @@ export class ScheduleRunner implements Startable {
   async #take(schedule: ScheduleRecord, { publish, next, missed }: Step, caller: Caller): Promise<string | undefined> {
     const { partition, order, owner, onLost, context } = this.#options;
     const { id, key, overlap, stored, state } = schedule;
+    const call = { caller: caller.name, sequence: ++caller.sequence };
     const after = { ...state, next, missed: state.missed + (missed?.count ?? 0) };
     if (publish === undefined) {
       const moved = encodeState(after);
-      if (!(await this.#put(stored, moved, next))) return undefined;
+      if (!(await this.#put(stored, moved, next, call))) return undefined;
       this.#reporter.missed(id, 'outage', missed);
       return moved;
     }
     const published = encodeState({ ...after, last: publish });
     const skipped = encodeState({ ...after, missed: after.missed + 1 });
-    const call = { caller: caller.name, sequence: ++caller.sequence };
     const occurrence = {
       id,
       expected: stored.state,
@@ -256,9 +257,14 @@ export class ScheduleRunner implements Startable {
     if (!this.#stop.signal.aborted) this.#timer.arm(at);
   }
 
-  #put({ id, state: expected }: StoredSchedule, state: string, nextAt: number | undefined): Promise<boolean> {
+  #put(
+    { id, state: expected }: StoredSchedule,
+    state: string,
+    nextAt: number | undefined,
+    call: CallId,
+  ): Promise<boolean> {
     const { context, partition } = this.#options;
-    return this.#within(() => context.broker.putSchedule(partition, { id, expected, state, nextAt }));
+    return this.#within(() => context.broker.putSchedule(partition, call, { id, expected, state, nextAt }));
   }
 
   /** Where no schedule is known to wait, whatever else fails tells of the outage. */

@@ -5,8 +5,9 @@ import { HOUR, type Operation, PARTITION, hours, session } from './world.js';
 export const hold = fc.record({ delay: hours, ends: fc.boolean() }).map(({ delay, ends }): Operation => ({
   name: ends ? 'resume' : `hold for ${delay} h`,
   run: async (broker, memory) => {
-    if (ends) await broker.resume(PARTITION);
-    else await broker.hold(PARTITION, { caller: 'holder', sequence: ++memory.sequence }, delay * HOUR);
+    const call = { caller: 'holder', sequence: ++memory.sequence };
+    if (ends) await broker.resume(PARTITION, call);
+    else await broker.hold(PARTITION, call, delay * HOUR);
   },
 }));
 

@@ -207,7 +207,7 @@ export class BrokerBed {
     const unsubscribe = this.broker.watchPartition(this.partition, signals.listener);
     await this.broker.link.listen();
     const start = Math.floor(await this.time());
-    await this.broker.resume(this.partition);
+    await this.broker.resume(this.partition, this.nextCall());
     const isResumption = (signal: PartitionSignal): boolean =>
       signal.kind === 'due' && signal.at >= start && signal.at < start + LONG / 2;
     for (let count = 1; !(await signals.atLeast(count)).some(isResumption); count++);

@@ -26,8 +26,8 @@ export function newSchedule(
   return { id, expected: undefined, state: state(nextAt ?? '-'), content: CONTENT, nextAt, ...fields };
 }
 
-export async function put(bed: ScheduleBed, write: ScheduleWrite): Promise<boolean> {
-  return bed.broker.putSchedule(bed.partition, write);
+export async function put(bed: ScheduleBed, write: ScheduleWrite, call = bed.nextCall()): Promise<boolean> {
+  return bed.broker.putSchedule(bed.partition, call, write);
 }
 
 /** Stores a schedule that is due, and answers its state. */

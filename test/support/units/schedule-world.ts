@@ -38,6 +38,7 @@ export class ScheduleWorld {
     return this.instead(call);
   });
   readonly #runners: ScheduleRunner[] = [];
+  #writes = 0;
 
   async start(owner = OWNER): Promise<ScheduleRunner> {
     const note = (text: string): void => void this.lines.push(text);
@@ -84,7 +85,11 @@ export class ScheduleWorld {
     });
     const state = encodeState({ paused: false, next, last: undefined, missed: 0 });
     const content = { definition, envelope: encodeEnvelope({ payload: id, publishedAt: START }) };
-    await this.embedded.putSchedule(PARTITION, { id, expected: undefined, state, content, nextAt: next });
+    await this.embedded.putSchedule(
+      PARTITION,
+      { caller: 'test', sequence: ++this.#writes },
+      { id, expected: undefined, state, content, nextAt: next },
+    );
   }
 
   async stateOf(id: string) {

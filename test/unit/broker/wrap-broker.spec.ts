@@ -43,7 +43,7 @@ describe('wrapBroker', () => {
     const broker = wrapBroker(embedded, async ({ run }) => run(), { link });
     const signals: unknown[] = [];
     broker.watchPartition(PARTITION, (signal) => signals.push(signal));
-    await broker.resume(PARTITION);
+    await broker.resume(PARTITION, { caller: 'test', sequence: 1 });
 
     expect(broker.now()).toBe(clock.now());
     expect(broker.link).toBe(link);

@@ -15,6 +15,9 @@ import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { testAdmin, testAudit } from '../../support/units/admin.js';
 import { testContext, testRegistry } from '../../support/units/handling.js';
 
+/** What the calls of a test are known by. */
+const CALL = { caller: 'test', sequence: 1 };
+
 const TICK = { id: 'tick', topic: 'jobs', payload: 7, every: 60_000 };
 
 function dependenciesOf(broker: Broker, clock: Clock): SchedulesDependencies {
@@ -59,6 +62,57 @@ describe('upsert', () => {
   });
 });
 
+/** A schedule whose latest occurrence was published so many milliseconds before its time, what is taken back from now on, and what is to come. */
+async function publishedAhead(ahead: number) {
+  const world = setUp();
+  const { schedules, embedded, clock } = world;
+  const start = clock.now();
+  const { partition } = await schedules.upsert(TICK);
+  const place = { topic: 'jobs', index: partition };
+  const [stored] = await embedded.getSchedules(place, ['tick']);
+  const last = start + 60_000;
+  await clock.advance(60_000 - ahead);
+  const state = `ahead active ${last + 60_000} ${last} 0`;
+  await embedded.putSchedule(place, CALL, { id: 'tick', expected: stored?.state, state, nextAt: last + 60_000 });
+  const cancelled: unknown[] = [];
+  world.around = async ({ operation, args, run }) => {
+    if (operation === 'cancel') cancelled.push(args[2]);
+    return run();
+  };
+  const next = async (): Promise<number> => Number((await embedded.getSchedules(place, ['tick']))[0]?.nextAt) - start;
+  return { schedules, cancelled, next, last: toStoredId(`tick@${new Date(last).toISOString()}`, 'tick') };
+}
+
+describe('another rule', () => {
+  it('counts from now on: what the earlier one has published ahead is taken back', async () => {
+    const { schedules, cancelled, next, last } = await publishedAhead(1000);
+    await schedules.upsert({ ...TICK, every: 700 });
+    expect(await next()).toBe(59_500);
+    expect(cancelled).toEqual([last]);
+  });
+
+  it('counts from what was published ahead if it has that, too', async () => {
+    const { schedules, cancelled, next } = await publishedAhead(1000);
+    await schedules.upsert({ ...TICK, every: 500 });
+    expect(await next()).toBe(60_500);
+    expect(cancelled).toEqual([]);
+  });
+
+  it('brings nothing again after the clock was set back', async () => {
+    const { schedules, cancelled, next } = await publishedAhead(50_000);
+    await schedules.upsert({ ...TICK, every: 700 });
+    expect(await next()).toBe(60_200);
+    expect(cancelled).toEqual([]);
+  });
+});
+
+it('a pause brings nothing again after the clock was set back', async () => {
+  const { schedules, next } = await publishedAhead(50_000);
+  await schedules.pause('tick');
+  await schedules.resume('tick');
+  expect(await next()).toBe(120_000);
+});
+
 it.each(['pause', 'remove'] as const)(
   'a rule that this process cannot read keeps nobody from it: %s',
   async (change) => {
@@ -71,7 +125,7 @@ it.each(['pause', 'remove'] as const)(
     // One occurrence was published ahead.
     const state = `later active ${clock.now() + 2000} ${clock.now() + 1000} 0`;
     const content = { definition, envelope: '[1,7]' };
-    await embedded.putSchedule(place, {
+    await embedded.putSchedule(place, CALL, {
       id: 'tick',
       expected: stored?.state,
       state,
@@ -99,7 +153,12 @@ it.each(['pause', 'remove'] as const)('%s takes back what a pause before it coul
   await clock.advance(59_000);
   // That of the next second was published ahead.
   const state = `ahead active ${Number(next) + 60_000} ${Number(next)} 0`;
-  await embedded.putSchedule(place, { id: 'tick', expected: stored?.state, state, nextAt: Number(next) + 60_000 });
+  await embedded.putSchedule(place, CALL, {
+    id: 'tick',
+    expected: stored?.state,
+    state,
+    nextAt: Number(next) + 60_000,
+  });
   const cancelled: unknown[] = [];
   world.around = async ({ operation, args, run }) => {
     if (operation !== 'cancel') return run();
@@ -109,6 +168,22 @@ it.each(['pause', 'remove'] as const)('%s takes back what a pause before it coul
   await expect(schedules.pause('tick')).rejects.toThrow('gone');
   expect(await schedules[change]('tick')).toBe(true);
   expect(cancelled).toEqual(Array(2).fill(toStoredId(`tick@${next?.toISOString()}`, 'tick')));
+});
+
+it('a pause that nobody waits for any more pauses nothing that was resumed since, by whomever', async () => {
+  const world = setUp();
+  const { schedules, embedded, clock } = world;
+  await schedules.upsert(TICK);
+  let late: (() => Promise<unknown>) | undefined;
+  world.around = async ({ operation, run }) => {
+    if (operation !== 'putSchedule') return run();
+    late = run;
+    throw new BrokerUnavailableError('gone', { transient: false });
+  };
+  await expect(schedules.pause('tick')).rejects.toThrow('gone');
+  expect(await new DelayQueueSchedules(dependenciesOf(embedded, clock)).resume('tick')).toBe(true);
+  expect(await late?.()).toBe(false);
+  expect(await schedules.get('tick')).toMatchObject({ paused: false });
 });
 
 /** One topic has other partitions than this process is told, and of another one a partition is away. `a` and `j` are in one partition. */

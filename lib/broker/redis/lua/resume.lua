@@ -1,14 +1,19 @@
 -- Ends a pause and a hold, and signals the owner.
 --
--- KEYS  meta HASH
--- ARGV  wake_command, channel
+-- KEYS  meta HASH, answered STRING (the caller's latest call)
+-- ARGV  wake_command, channel, sequence
 -- Reply {now_us}
 -- Cost  O(1)
 --
--- The signal is sent even if nothing was paused, since the one of a first run may have got lost with its reply.
+-- May be run again with the same arguments: the sequence tells a repeat, which does not resume what was paused since. It signals all the same, as
+-- does a call that finds nothing paused, since the signal of a first run may have got lost with its reply.
 
 -- @use now (now_us, now)
+-- @use answered (earlier_answer, remember)
 
-redis.call('HDEL', meta, 'paused', 'held')
+if not earlier_answer() then
+  redis.call('HDEL', meta, 'paused', 'held')
+  remember('')
+end
 redis.call(wake_command, channel, string.format('due %d', now))
 return { now_us }

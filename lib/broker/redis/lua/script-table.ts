@@ -21,12 +21,12 @@ export interface ScriptTable {
   leave: 'sessions | session count left_record';
   'list-tagged': 'scheduled inflight dead blocked messages deliveries errors meta tags tagged | tag state limit max_bytes after_id';
   list: 'set messages deliveries errors keyed | limit max_bytes since till fields is_dead after_score after_id';
-  pause: 'meta | ';
+  pause: 'meta answered | sequence';
   permit: 'permits | session sequence held idle wanted lease max_rate window most_in_flight patience returned lead slack ahead';
   probe: 'key | wake_command channel';
   'publish-occurrence': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting finished endings tags tagged answered owner schedules occurrences | wake_command channel sequence order_mode due_specs on_duplicates max_waits tag_lists claimant schedule expected state skipping next_at prefix suffix ...';
   publish: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting finished endings tags tagged answered | wake_command channel sequence order_mode due_specs on_duplicates max_waits tag_lists ...';
-  'put-schedule': 'schedules occurrences | wake_command channel id is_new expected state rest next_at';
+  'put-schedule': 'schedules occurrences answered | wake_command channel sequence id is_new expected state rest next_at';
   release: 'owner | given_up epoch';
   'remove-dead': 'dead messages deliveries errors keyed scheduled inflight blocked queues places running resting meta tags tagged answered | wake_command channel sequence ...';
   'remove-schedule': 'schedules occurrences answered | sequence id';
@@ -35,7 +35,7 @@ export interface ScriptTable {
   report: 'sessions processes holdings | session number state held';
   'requeue-dead': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting tags tagged answered | wake_command channel sequence delay ...';
   reschedule: 'scheduled inflight messages deliveries dead blocked queues places running resting answered | wake_command channel sequence id due_spec when seen_at seen_envelope';
-  resume: 'meta | wake_command channel';
+  resume: 'meta answered | wake_command channel sequence';
   'set-aside': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting | wake_command channel id token failure';
   'set-field': 'record | field value';
   'set-keys-aside': 'key aside | expected_type';

@@ -105,19 +105,22 @@ export class RedisDeliveries implements DeliveryOperations {
     return isAside === 1 ? (id as string) : undefined;
   }
 
-  async pause(partition: Partition): Promise<void> {
-    await this.#scripts.run('pause', partition, {});
+  async pause(partition: Partition, call: CallId): Promise<void> {
+    await this.#scripts.run('pause', partition, this.#named(partition, call));
   }
 
-  async resume(partition: Partition): Promise<void> {
-    await this.#scripts.run('resume', partition, {});
+  async resume(partition: Partition, call: CallId): Promise<void> {
+    await this.#scripts.run('resume', partition, this.#named(partition, call));
   }
 
   async hold(partition: Partition, call: CallId, delay: number): Promise<number> {
     assertLength('The delay', delay);
-    const given = { answered: this.#scripts.answered(partition, call), sequence: call.sequence, delay };
-    const [until] = await this.#scripts.run('hold', partition, given);
+    const [until] = await this.#scripts.run('hold', partition, { ...this.#named(partition, call), delay });
     return until as number;
+  }
+
+  #named(partition: Partition, call: CallId): { answered: string; sequence: number } {
+    return { answered: this.#scripts.answered(partition, call), sequence: call.sequence };
   }
 
   async permit(topic: string, request: PermitRequest): Promise<PermitReply> {

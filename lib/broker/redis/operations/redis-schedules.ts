@@ -90,10 +90,12 @@ export class RedisSchedules implements ScheduleOperations {
     });
   }
 
-  async putSchedule(partition: Partition, write: ScheduleWrite): Promise<boolean> {
+  async putSchedule(partition: Partition, { caller, sequence }: CallId, write: ScheduleWrite): Promise<boolean> {
     assertNext(write);
     const { id, expected, state, content, nextAt } = write;
     const given = {
+      answered: this.#keys.answered(partition, caller),
+      sequence,
       id,
       is_new: expected === undefined ? 1 : 0,
       expected: expected ?? '',

@@ -43,6 +43,13 @@ export const limitMutations = [
     spec: 'test/unit/consumer/delivery/limited-run.spec.ts',
   },
   {
+    guard: 'begin of a permit: a standstill of the process is no measure of when it can be',
+    file: 'consumer/capacity/expected-time.ts',
+    find: 'Math.min(time, isAnother ? this.#longest : this.#expected)',
+    replace: 'time',
+    spec: 'test/unit/consumer/capacity/begin-estimate.spec.ts',
+  },
+  {
     guard: 'turns: processes share what comes free of a rate',
     file: 'broker/redis/lua/permit.lua',
     find: 'share, left_of_rate = share_out(free, wishes)',

@@ -108,6 +108,13 @@ export const protocolMutations = [
     scenario: 'delayed-copies',
   },
   {
+    guard: 'sequence of a call: a delayed copy of a pause pauses nothing that was resumed since',
+    file: 'broker/redis/lua/pause.lua',
+    find: 'if not earlier_answer() then',
+    replace: 'if earlier_answer() or true then',
+    spec: 'test/contract/redis-broker.spec.ts',
+  },
+  {
     guard: 'compare-and-set: a partition is taken only from the owner that was seen',
     file: 'broker/redis/lua/acquire.lua',
     find: 'if not is_stored_as(stored, replaces, is_first) and',
@@ -253,5 +260,33 @@ export const protocolMutations = [
     find: 'if stored_owner ~= claimant then return { now_us, 0, stored_owner } end',
     replace: 'if false then return { now_us, 0, stored_owner .. claimant } end',
     spec: 'test/contract/redis-broker.spec.ts',
+  },
+  {
+    guard: 'schedules: a delayed copy of a write brings back none that was removed',
+    file: 'broker/redis/lua/put-schedule.lua',
+    find: 'if answer then return',
+    replace: 'if answer and false then return',
+    spec: 'test/contract/redis-broker.spec.ts',
+  },
+  {
+    guard: 'schedules: a pause that was given up finds another state once the schedule was resumed',
+    file: 'schedules/schedule-writes.ts',
+    find: 'const next = change(record, this.#found.now(partition));',
+    replace: 'const next = change(record, this.#found.now(partition)); if (next === record.state) return found;',
+    spec: 'test/unit/schedules/delay-queue-schedules.spec.ts',
+  },
+  {
+    guard: 'schedules: another rule takes back what the earlier one has published ahead',
+    file: 'schedules/delay-queue.schedules.ts',
+    find: 'if (before) await',
+    replace: "if (before?.id === '') await",
+    spec: 'test/unit/schedules/delay-queue-schedules.spec.ts',
+  },
+  {
+    guard: 'schedules: another rule counts from what both have',
+    file: 'schedules/starting-state.ts',
+    find: 'shared ?? lastWithout(state, now)',
+    replace: '(shared && undefined) ?? lastWithout(state, now)',
+    spec: 'test/unit/schedules/delay-queue-schedules.spec.ts',
   },
 ];

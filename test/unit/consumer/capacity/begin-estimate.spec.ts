@@ -5,10 +5,11 @@ import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 import { beginTimes } from '../../../support/units/begin-times.js';
 
 /** What is asked for, answered and ready so many milliseconds later, again and again. */
-function after(way: number, delay: number, times = 1, estimate = new BeginEstimate()): BeginEstimate {
+function after(way: number, delay: number, times = 2, estimate = new BeginEstimate()): BeginEstimate {
   for (let i = 0; i < times; i++) {
-    estimate.ready(way);
-    estimate.began(delay);
+    const from = i * Math.max(way, delay);
+    estimate.ready(from, from + way);
+    estimate.began(from, from + delay);
   }
   return estimate;
 }
@@ -19,8 +20,26 @@ describe('when deliveries are to begin', () => {
     expect(after(0, 0, 200).window).toMatchObject({ lead: 0, slack: 20 });
   });
 
-  it('follows the way at once, and a little more', () => {
+  it('follows a way that was measured twice, and a little more', () => {
+    expect(after(300, 0, 1).window.lead).toBe(0);
     expect(after(300, 0).window.lead).toBe(360);
+  });
+
+  it('does not follow a standstill of the process, however much was under way', () => {
+    const estimate = after(10, 10, 200);
+    const { lead, slack } = estimate.window;
+    for (let i = 0; i < 50; i++) {
+      estimate.ready(10_000 + i, 15_000);
+      estimate.began(10_000 + i, 15_000);
+    }
+    estimate.ready(15_000, 15_010);
+    estimate.began(15_000, 15_010);
+
+    expect(estimate.window).toMatchObject({ lead, slack });
+  });
+
+  it('follows a process that stands still again and again', () => {
+    expect(after(1000, 0, 3, after(10, 10, 200)).window.lead).toBe(1200);
   });
 
   it('lets them begin for as long as the event loop keeps them waiting, and has the next call made so much earlier', () => {
@@ -34,7 +53,7 @@ describe('when deliveries are to begin', () => {
   });
 
   it('forgets a way that was long once', () => {
-    const { lead, slack } = after(10, 1, 200, after(1500, 1000)).window;
+    const { lead, slack } = after(10, 1, 300, after(1500, 1000)).window;
     expect(lead).toBeLessThan(20);
     expect(slack).toBe(20);
   });
@@ -48,7 +67,7 @@ describe('when deliveries are to begin', () => {
 describe('what was permitted together', () => {
   it('counts as one measurement, by its first call', async () => {
     const clock = new ManualClock(0);
-    const estimate = after(1000, 200);
+    const estimate = after(1000, 200, 200);
     const delivery = { begin: [beginTimes({ from: 100, until: 150 }, estimate)] };
     const calls = Array.from({ length: 50 }, async () => whenPermitted(clock, [{ delivery }]));
     await clock.advance(100);
@@ -59,6 +78,7 @@ describe('what was permitted together', () => {
 
   it('counts as measured if it is over before anything was claimed for it', () => {
     const estimate = new BeginEstimate();
+    estimate.ready(-50, 0);
     const begin = beginTimes({ from: 0, until: 20 }, estimate);
     const permits = new Permits(
       { unused: () => {}, ended: () => {} },

@@ -40,8 +40,9 @@ it('takes a call for late once it takes much longer than others, a tenth of a se
   };
 
   expect(await lateAfter(20)).toBeUndefined();
-  expect(await lateAfter(150)).toBe(100);
+  // What took so long once may have met a standstill.
+  for (let i = 0; i < 2; i++) expect(await lateAfter(150)).toBe(100);
   expect(await lateAfter(150)).toBeUndefined();
-  expect(await lateAfter(600)).toBe(450);
+  for (let i = 0; i < 2; i++) expect(await lateAfter(600)).toBe(450);
   expect(await lateAfter(990)).toBeUndefined();
 });

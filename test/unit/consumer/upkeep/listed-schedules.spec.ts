@@ -15,7 +15,11 @@ describe('the list of schedules', () => {
     broker = new EmbeddedBroker(clock);
     listed = new ListedSchedules({ broker, clock }, PARTITION);
     const content = { definition: '{}', envelope: '[1,null]' };
-    await broker.putSchedule(PARTITION, { id: 'daily', expected: undefined, state: 's', content, nextAt: 2_000_000 });
+    await broker.putSchedule(
+      PARTITION,
+      { caller: 'test', sequence: 1 },
+      { id: 'daily', expected: undefined, state: 's', content, nextAt: 2_000_000 },
+    );
   });
 
   const stored = async () => (await broker.getSchedules(PARTITION, ['daily']))[0];

@@ -228,7 +228,7 @@ describe('ScheduleRunner', () => {
       content,
       nextAt: START,
     };
-    await one.embedded.putSchedule(PARTITION, damaged);
+    await one.embedded.putSchedule(PARTITION, { caller: 'another program', sequence: 1 }, damaged);
     await one.start();
     await one.clock.advance(3 * SECOND);
     expect(one.published).toEqual(seconds(1, 3 + AHEAD));

@@ -1,0 +1,53 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Broker, CallId, Partition } from '../broker/broker.interface.js';
+import { ChangeLane } from '../broker/change-lane.js';
+import { Lanes } from '../broker/lanes.js';
+import { existingPartitions } from '../broker/partitions.js';
+import { type TopicRef, checkedTopicName } from '../messages/topic.js';
+import { type AdminDependencies, served } from './admin-dependencies.js';
+
+/**
+ * Pauses, holds and resumes topics. In each partition one call is made after the other, so that a delayed copy of one changes nothing once a later
+ * one was served.
+ */
+export class TopicPauses {
+  readonly #dependencies: Pick<AdminDependencies, 'broker' | 'clock' | 'timeout'>;
+  readonly #lanes: Lanes<ChangeLane>;
+
+  constructor(dependencies: Pick<AdminDependencies, 'broker' | 'clock' | 'timeout'>) {
+    this.#dependencies = dependencies;
+    const { clock, timeout } = dependencies;
+    const caller = `${uuidv7()}:topic`;
+    this.#lanes = new Lanes((partition) => new ChangeLane({ clock, partition, timeout, caller }));
+  }
+
+  async pause(topic: TopicRef): Promise<void> {
+    await this.#inEach(topic, (broker, partition, call) => broker.pause(partition, call));
+  }
+
+  /**
+   * @param delay milliseconds
+   * @returns until when all partitions are held, epoch milliseconds
+   */
+  async hold(topic: TopicRef, delay: number): Promise<number> {
+    return Math.min(...(await this.#inEach(topic, (broker, partition, call) => broker.hold(partition, call, delay))));
+  }
+
+  async resume(topic: TopicRef): Promise<void> {
+    await this.#inEach(topic, (broker, partition, call) => broker.resume(partition, call));
+  }
+
+  async #inEach<T>(
+    topic: TopicRef,
+    act: (broker: Broker, partition: Partition, call: CallId) => Promise<T>,
+  ): Promise<T[]> {
+    const name = checkedTopicName(topic);
+    const { broker } = this.#dependencies;
+    const partitions = await served(this.#dependencies, () => existingPartitions(broker, name));
+    return Promise.all(
+      partitions.map(async ({ index }) =>
+        this.#lanes.get(name, index).send((partition, call) => act(broker, partition, call)),
+      ),
+    );
+  }
+}
