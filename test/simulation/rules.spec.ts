@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type SourceMutation, bundleProduct } from '../../scripts/setup/simulation.mjs';
-import type { Plan } from './plan.js';
 import { evaluate } from './product/evaluate.js';
 import { shrink } from './shrink.js';
 import { simulate } from './simulate.js';
