@@ -9,7 +9,7 @@ export interface Plan {
   readonly processes: number;
   /** The revision of the build that some of the processes run, if there are two. */
   readonly with?: string | undefined;
-  /** Those that the fleet has; `undefined`: all. */
+  /** Those that the fleet has; `undefined`: those that the seed draws. */
   readonly topics?: readonly string[] | undefined;
   /** Of what the seed draws, what is left out. */
   readonly without?: readonly (keyof Faults)[];

@@ -1,0 +1,25 @@
+import type { Server } from '../redis/server.js';
+import type { Accidents } from '../world/accidents.js';
+
+/** For how long what went wrong may have consequences, in milliseconds. */
+export const AFTERMATH = 15_000;
+
+/** Whether nothing goes wrong. */
+export class Calm {
+  readonly #server: Server;
+  readonly #accidents: Accidents;
+  readonly #begunAt: number;
+
+  /** @param begunAt world time */
+  constructor(server: Server, accidents: Accidents, begunAt: number) {
+    this.#server = server;
+    this.#accidents = accidents;
+    this.#begunAt = begunAt;
+  }
+
+  /** Whether all has been well for a while, from before that time on. */
+  since(time: number): boolean {
+    const { stalledUntil, loadingUntil, fullUntil } = this.#server;
+    return time - AFTERMATH > Math.max(this.#begunAt, this.#accidents.lastAt, stalledUntil, loadingUntil, fullUntil);
+  }
+}

@@ -1,0 +1,132 @@
+import type { Process } from '../fleet/process.js';
+import type { WatchedCall } from './owner-rules.js';
+
+/** Who handed something out, or ended it, and of which partition. */
+export interface ServerCall {
+  readonly process: Process;
+  readonly topic: string;
+  /** Topic and number. */
+  readonly partition: string;
+  readonly call: WatchedCall;
+}
+
+/** What a claim has handed out. */
+export interface Claim extends ServerCall {
+  readonly id: string;
+  readonly key: string;
+  /** How often it was handed out. */
+  readonly delivery: number;
+  readonly attempt: number;
+  /** Whether it is gone by that. */
+  readonly isGone: boolean;
+}
+
+/** An end of a delivery that counts. */
+export interface Settle extends ServerCall {
+  readonly id: string;
+  readonly key: string;
+  /** The letter of what has become of it, as `settle.lua` has it. */
+  readonly outcome: string;
+  /** Milliseconds; `NaN`: of no delay. */
+  readonly delay: number;
+  /** JSON, or nothing. */
+  readonly failure: string;
+  /** Whether it was replaced, or cancelled. */
+  readonly isAnother: boolean;
+}
+
+/** What a publish has made of a message that may be there already. */
+export interface Publish extends ServerCall {
+  readonly id: string;
+  /** When it is due by the clock of Redis, if the answer says so. */
+  readonly dueAt: number | undefined;
+  readonly isStored: boolean;
+}
+
+/** Told of what scripts have done, once each. */
+export interface ServerListener {
+  claimed?(claim: Claim): void;
+  settled?(settle: Settle): void;
+  published?(publish: Publish): void;
+  /** Any other script, or command. */
+  ran?(call: ServerCall, reply: readonly unknown[]): void;
+  /** @param since world time */
+  redisLost?(since: number): void;
+}
+
+const CLAIM_HEAD = 8;
+const NUMBERS = 4;
+
+/** Tells of what scripts do at the server, in the order in which they do it. */
+export class ServerCalls {
+  readonly #listeners: readonly ServerListener[];
+  /** The number of the latest call of each caller: one that is repeated does nothing. */
+  readonly #latest = new Map<string, number>();
+
+  constructor(listeners: readonly ServerListener[]) {
+    this.#listeners = listeners;
+  }
+
+  ran(process: Process, call: WatchedCall, reply: unknown): void {
+    const [, topic, index] = /\{dq:(.*):(\d+)\}/.exec(String(Object.values(call.place)[0])) ?? [];
+    if (topic === undefined || !Array.isArray(reply) || this.#isRepeat(call.given)) return;
+    const about = { process, topic, partition: `${topic}:${index}`, call };
+    for (const listener of this.#listeners) {
+      if (call.name === 'claim') for (const one of claimsOf(about, reply)) listener.claimed?.(one);
+      else if (call.name === 'settle') for (const one of settlesOf(about, reply)) listener.settled?.(one);
+      else if (call.name === 'publish') for (const one of publishesOf(about, reply)) listener.published?.(one);
+      else listener.ran?.(about, reply);
+    }
+  }
+
+  redisLost(since: number): void {
+    this.#latest.clear();
+    for (const listener of this.#listeners) listener.redisLost?.(since);
+  }
+
+  #isRepeat(given: object): boolean {
+    const { answered, claimant, sequence } = given as { answered?: string; claimant?: string; sequence?: number };
+    const caller = answered ?? claimant;
+    if (caller === undefined || sequence === undefined) return false;
+    if (sequence <= (this.#latest.get(caller) ?? 0)) return true;
+    this.#latest.set(caller, sequence);
+    return false;
+  }
+}
+
+function* claimsOf(about: ServerCall, reply: readonly unknown[]): Generator<Claim> {
+  if (reply[0] !== 1) return;
+  const numbers = String(reply[4]).split(/[ ,]/).map(Number);
+  const isGone = (about.call.given as { lease: number }).lease === 0;
+  for (let i = CLAIM_HEAD, n = 0; i < reply.length; i += 2, n += NUMBERS) {
+    const [id = '', key = id] = String(reply[i]).split('\0');
+    yield { ...about, id, key, delivery: numbers[n + 1] as number, attempt: numbers[n + 2] as number, isGone };
+  }
+}
+
+function* settlesOf(about: ServerCall, reply: readonly unknown[]): Generator<Settle> {
+  const { outcomes, rest } = about.call.given as { outcomes: string; rest: readonly (string | number)[] };
+  const digits = String(reply[0]);
+  let detail = digits.length;
+  for (let n = 0; n < digits.length; n++) {
+    const [id = '', key = id] = String(rest[n]).split('\0');
+    const outcome = outcomes.length === 1 ? outcomes : (outcomes[n] as string);
+    const [delay, failure] = outcome === 'a' ? [] : [rest[detail], rest[detail + 1]];
+    if (outcome !== 'a') detail += 2;
+    const status = digits[n];
+    if (status === '0' || status === '4') continue;
+    yield { ...about, id, key, outcome, delay: Number(delay), failure: String(failure), isAnother: status !== '1' };
+  }
+}
+
+function* publishesOf(about: ServerCall, reply: readonly unknown[]): Generator<Publish> {
+  const { rest, max_waits } = about.call.given as { rest: readonly string[]; max_waits: string };
+  const [, statuses = '', kept = ''] = String(reply[0]).split(' ');
+  const dues = kept.split(',').values();
+  const waits = max_waits.split(',');
+  for (let n = 0; n < statuses.length; n++) {
+    const isStored = statuses[n] === '1' || statuses[n] === '4';
+    const dueAt = !isStored || Number(waits[n] ?? -1) >= 0 ? Number(dues.next().value) : undefined;
+    yield { ...about, id: String(rest[2 * n]).split('\0')[0] as string, dueAt, isStored };
+  }
+}
