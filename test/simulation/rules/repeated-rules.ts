@@ -56,7 +56,8 @@ export class RepeatedRules implements ServerListener {
     const now = Math.floor(this.#options.server.now());
     const repeated = this.#of(id);
     repeated.dueAt = dueAt;
-    repeated.waitsSince ??= now;
+    // A clock that was set back has none wait longer.
+    repeated.waitsSince = Math.min(now, repeated.waitsSince ?? now);
     const latest = repeated.waitsSince + LONGEST_WAIT;
     if (dueAt > latest + 1) this.#violated(`${id} waits for ${Math.round(dueAt - latest)} ms longer than it may`, id);
     const early = Math.min(now + QUIET, latest) - dueAt;

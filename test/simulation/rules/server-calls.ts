@@ -54,6 +54,9 @@ export interface ServerListener {
   redisLost?(since: number): void;
 }
 
+/** What stands before the topic and the number of a partition in its keys. */
+const TAG = '{dq:';
+
 const CLAIM_HEAD = 8;
 const NUMBERS = 4;
 
@@ -68,15 +71,23 @@ export class ServerCalls {
   }
 
   ran(process: Process, call: WatchedCall, reply: unknown): void {
-    const [, topic, index] = /\{dq:(.*):(\d+)\}/.exec(String(Object.values(call.place)[0])) ?? [];
-    if (topic === undefined || !Array.isArray(reply) || this.#isRepeat(call.given)) return;
-    const about = { process, topic, partition: `${topic}:${index}`, call };
-    for (const listener of this.#listeners) {
-      if (call.name === 'claim') for (const one of claimsOf(about, reply)) listener.claimed?.(one);
-      else if (call.name === 'settle') for (const one of settlesOf(about, reply)) listener.settled?.(one);
-      else if (call.name === 'publish') for (const one of publishesOf(about, reply)) listener.published?.(one);
-      else listener.ran?.(about, reply);
-    }
+    const { owner: key } = call.place as { readonly owner?: string };
+    if (key === undefined || !Array.isArray(reply) || this.#isRepeat(call.given)) return;
+    const partition = key.slice(TAG.length, key.lastIndexOf('}'));
+    const topic = partition.slice(0, partition.lastIndexOf(':'));
+    const about = { process, topic, partition, call };
+    if (call.name === 'claim') for (const one of claimsOf(about, reply)) this.#tell('claimed', one);
+    else if (call.name === 'settle') for (const one of settlesOf(about, reply)) this.#tell('settled', one);
+    else if (call.name === 'publish') for (const one of publishesOf(about, reply)) this.#tell('published', one);
+    else for (const listener of this.#listeners) listener.ran?.(about, reply);
+  }
+
+  #tell<N extends 'claimed' | 'settled' | 'published'>(
+    name: N,
+    what: Parameters<Required<ServerListener>[N]>[0],
+  ): void {
+    for (const listener of this.#listeners)
+      (listener[name] as ((one: typeof what) => void) | undefined)?.call(listener, what);
   }
 
   redisLost(since: number): void {
