@@ -2,7 +2,7 @@ import { TOPICS } from '../fleet/topics.js';
 import type { Calm } from './calm.js';
 import type { CallRules } from './call-rules.js';
 import type { RuleOptions, Run } from './run.js';
-import type { Claim, ServerCall, ServerListener, Settle } from './server-calls.js';
+import type { Claim, Publish, ServerCall, ServerListener, Settle } from './server-calls.js';
 
 /** After so many deliveries in a row that have ended with their leases a message runs alone, and each more spends an attempt. */
 const FREE_LAPSES = 3;
@@ -12,6 +12,8 @@ const LATENESS = 3000;
 
 /** What is known of the deliveries of a message. */
 interface Life {
+  /** When the one with this id was published that has taken the place of another. World time. */
+  readonly beganAt: number;
   attempt: number;
   delivery: number;
   /** World time of the latest claim. */
@@ -64,8 +66,8 @@ export class AttemptRules implements ServerListener {
     const { world, server } = this.#options;
     const life = this.#lives.get(id);
     if (!life) return;
-    if (outcome === 'a' || isAnother) return void this.#lives.delete(id);
     Object.assign(life, { isOut: false, lapses: 0 });
+    if (isAnother) return;
     if (outcome === 'r') {
       life.failures.push(world.now);
       this.#assertBackoff(topic, id, delay, life.attempt);
@@ -74,6 +76,11 @@ export class AttemptRules implements ServerListener {
     // Redis counts whole milliseconds.
     life.waitsUntil = Math.floor(server.now()) + delay;
     this.#assertInTime(topic, id, delay, life);
+  }
+
+  /** An id is that of another message once it is published again. */
+  published({ id, isStored }: Publish): void {
+    if (isStored && this.#lives.has(id)) this.#lives.set(id, { ...newLife(), beganAt: this.#options.world.now });
   }
 
   /** An operator has moved it, or has given it all of its attempts again. */
@@ -96,7 +103,8 @@ export class AttemptRules implements ServerListener {
 
   redisLost(since: number): void {
     this.#lostAt = this.#options.world.now;
-    for (const life of this.#lives.values()) {
+    for (const [id, life] of this.#lives) {
+      if (life.beganAt >= since) this.#lives.delete(id);
       // It may be what it was in some other row of deliveries.
       life.spent = Infinity;
       life.waitsUntil = -Infinity;
@@ -133,6 +141,7 @@ export class AttemptRules implements ServerListener {
 
 function newLife(): Life {
   return {
+    beganAt: -Infinity,
     attempt: 0,
     delivery: 0,
     claimedAt: -Infinity,

@@ -8,6 +8,9 @@ const PATIENCE = 20_000;
 
 interface Taken {
   readonly process: Process;
+  /** As whom it owned the partition, and where Redis says who does. */
+  readonly claimant: string;
+  readonly owner: string;
   /** World time. */
   readonly at: number;
   hasBegun: boolean;
@@ -27,15 +30,17 @@ export class OnceRules implements ServerListener {
     this.#options = options;
   }
 
-  claimed({ id, isGone, process }: Claim): void {
+  claimed({ id, isGone, process, call: { given, place } }: Claim): void {
     const { world, messages } = this.#options;
     if (!isGone) return;
+    const { claimant } = given as { readonly claimant: string };
+    const { owner } = place as { readonly owner: string };
     const before = this.#taken.get(id);
     // Its id is free once it is gone, so whoever is not sure publishes another one.
     const { calledUntil = 0 } = messages.find(id) ?? {};
     if (before && calledUntil < before.at) this.#violated(`${id} is handed out again`, id, process);
     messages.ended(id);
-    const taken = { process, at: world.now, hasBegun: false };
+    const taken = { process, claimant, owner, at: world.now, hasBegun: false };
     this.#taken.set(id, taken);
     world.after(PATIENCE, () => this.#assertBegun(id, taken));
   }
@@ -54,7 +59,9 @@ export class OnceRules implements ServerListener {
   }
 
   #assertBegun(id: string, taken: Taken): void {
-    const { process, at, hasBegun } = taken;
+    const { process, claimant, owner, at, hasBegun } = taken;
+    // Whoever does not get the answer of its claim until it owns the partition no more is not told what it was.
+    if (this.#options.server.data.call('GET', owner) !== claimant) return;
     const isUndisturbed = !process.isDead && process.connection && process.disturbedAt < at && this.#lostAt < at;
     if (hasBegun || !isUndisturbed || this.#taken.get(id) !== taken) return;
     this.#violated(`${process.name} has taken ${id}, and does not handle it`, id, process);

@@ -76,7 +76,14 @@ export class Rules {
     this.repeated = new RepeatedRules({ world, server, violated, messages });
     const turns = new TurnRules({ world, server, violated, calm });
     // Deaths go by the attempts as they are before.
-    this.#served = new ServerCalls([this.deaths, this.#attempts, this.holds, this.#onces, this.repeated, turns]);
+    this.#served = new ServerCalls(server, [
+      this.deaths,
+      this.#attempts,
+      this.holds,
+      this.#onces,
+      this.repeated,
+      turns,
+    ]);
   }
 
   get isBroken(): boolean {
@@ -128,8 +135,10 @@ export class Rules {
 
   /** A process was told that Redis has taken its acknowledgement. */
   acked(id: string, process: Holder, topic = ''): void {
-    // Which version it was is not known.
-    if (!TOPICS[topic]?.onDuplicate) this.messages.acked(id, process);
+    const { onDuplicate, options } = TOPICS[topic] ?? {};
+    // Which version it was is not known, or Redis was told nothing.
+    if (onDuplicate || options?.delivery === 'at-most-once') return;
+    this.messages.acked(id, process);
   }
 
   // ── what happens to processes and Redis ─────────────────────────────────────────────────────────────────────────────
@@ -162,8 +171,9 @@ export class Rules {
     return (name, place, given, run) => {
       this.#called();
       const call = { name, place, given };
+      const isRepeat = this.#served.isRepeat(call);
       const reply = this.#owners.watch(process, call, run);
-      this.#served.ran(process, call, reply);
+      if (!isRepeat) this.#served.ran(process, call, reply);
       return reply;
     };
   }

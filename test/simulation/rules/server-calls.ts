@@ -1,4 +1,5 @@
 import type { Process } from '../fleet/process.js';
+import type { Server } from '../redis/server.js';
 import type { WatchedCall } from './owner-rules.js';
 
 /** Who handed something out, or ended it, and of which partition. */
@@ -62,17 +63,31 @@ const NUMBERS = 4;
 
 /** Tells of what scripts do at the server, in the order in which they do it. */
 export class ServerCalls {
+  readonly #server: Server;
   readonly #listeners: readonly ServerListener[];
-  /** The number of the latest call of each caller: one that is repeated does nothing. */
-  readonly #latest = new Map<string, number>();
 
-  constructor(listeners: readonly ServerListener[]) {
+  constructor(server: Server, listeners: readonly ServerListener[]) {
+    this.#server = server;
     this.#listeners = listeners;
+  }
+
+  /** To be asked before it is run: whether Redis knows its answer, since it has run it before. */
+  isRepeat({ name, place, given }: WatchedCall): boolean {
+    const {
+      answered,
+      claimant = '',
+      sequence,
+    } = given as Record<'answered' | 'claimant' | 'sequence', string | undefined>;
+    const { data } = this.#server;
+    if (answered !== undefined) return String(data.call('GET', answered)).startsWith(`#${sequence} `);
+    if (name !== 'claim') return false;
+    const latest = data.call('HGET', (place as { meta: string }).meta, 'claim');
+    return String(latest).startsWith(`${claimant.split(' ')[0]} ${sequence} `);
   }
 
   ran(process: Process, call: WatchedCall, reply: unknown): void {
     const { owner: key } = call.place as { readonly owner?: string };
-    if (key === undefined || !Array.isArray(reply) || this.#isRepeat(call.given)) return;
+    if (key === undefined || !Array.isArray(reply)) return;
     const partition = key.slice(TAG.length, key.lastIndexOf('}'));
     const topic = partition.slice(0, partition.lastIndexOf(':'));
     const about = { process, topic, partition, call };
@@ -91,17 +106,7 @@ export class ServerCalls {
   }
 
   redisLost(since: number): void {
-    this.#latest.clear();
     for (const listener of this.#listeners) listener.redisLost?.(since);
-  }
-
-  #isRepeat(given: object): boolean {
-    const { answered, claimant, sequence } = given as { answered?: string; claimant?: string; sequence?: number };
-    const caller = answered ?? claimant;
-    if (caller === undefined || sequence === undefined) return false;
-    if (sequence <= (this.#latest.get(caller) ?? 0)) return true;
-    this.#latest.set(caller, sequence);
-    return false;
   }
 }
 
