@@ -27,6 +27,7 @@ const LOOK = 1000;
 export interface Outcome {
   readonly plan: Plan;
   readonly hash: string;
+  readonly topics: readonly string[];
   readonly faults: Faults;
   readonly accidents: readonly Accident[];
   readonly violations: readonly Violation[];
@@ -91,6 +92,7 @@ export async function simulate(copy: Copy, plan: Plan, listener?: Listener): Pro
   return {
     plan,
     hash: world.hash,
+    topics,
     faults: drawn,
     accidents: accidents.happened,
     violations: rules.violations,

@@ -79,10 +79,10 @@ export class ServerCalls {
       sequence,
     } = given as Record<'answered' | 'claimant' | 'sequence', string | undefined>;
     const { data } = this.#server;
-    if (answered !== undefined) return String(data.call('GET', answered)).startsWith(`#${sequence} `);
+    if (answered !== undefined) return isAbout(data.call('GET', answered), `#${sequence} `);
     if (name !== 'claim') return false;
     const latest = data.call('HGET', (place as { meta: string }).meta, 'claim');
-    return String(latest).startsWith(`${claimant.split(' ')[0]} ${sequence} `);
+    return isAbout(latest, `${claimant.split(' ')[0]} ${sequence} `);
   }
 
   ran(process: Process, call: WatchedCall, reply: unknown): void {
@@ -108,6 +108,10 @@ export class ServerCalls {
   redisLost(since: number): void {
     for (const listener of this.#listeners) listener.redisLost?.(since);
   }
+}
+
+function isAbout(memory: unknown, call: string): boolean {
+  return typeof memory === 'string' && memory.startsWith(call);
 }
 
 function* claimsOf(about: ServerCall, reply: readonly unknown[]): Generator<Claim> {
