@@ -131,3 +131,8 @@ export function toldOptions(topics: readonly string[], ofLimits: boolean): Recor
 export function publishedTopics(topics: readonly string[]): string[] {
   return topics.filter((name) => !TOPICS[name]?.onDuplicate);
 }
+
+/** Whether its messages are gone once they are handed out, so that their ids are free. */
+export function isAtMostOnce(topic: string): boolean {
+  return TOPICS[topic]?.options.delivery === 'at-most-once';
+}

@@ -1,5 +1,5 @@
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
-import { TOPICS } from '../fleet/topics.js';
+import { TOPICS, isAtMostOnce } from '../fleet/topics.js';
 import type { Process } from '../fleet/process.js';
 import type { Payload } from '../work/payload.js';
 import { type RuleOptions, TIMER_ERROR } from './run.js';
@@ -44,7 +44,7 @@ export class CallRules {
   #assertNew(process: Process, messages: readonly DelayedMessage[], all: Iterable<Call>): void {
     for (const call of all) {
       // The id of what is gone when it is handed out may be that of another one.
-      const kept = messages.filter(({ topic }) => TOPICS[topic]?.options.delivery !== 'at-most-once');
+      const kept = messages.filter(({ topic }) => !isAtMostOnce(topic));
       const again = kept.find(({ id, topic }) => call.messages.some((one) => one.id === id && one.topic === topic));
       if (again)
         this.#violated('twice', `${process.name} is called with ${again.id} that it still has`, process, again);

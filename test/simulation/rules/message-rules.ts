@@ -1,6 +1,6 @@
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import type { Payload } from '../work/payload.js';
-import { TOPICS } from '../fleet/topics.js';
+import { TOPICS, isAtMostOnce } from '../fleet/topics.js';
 import { type Holder, type RuleOptions, type Run, TIMER_ERROR, isCurrent } from './run.js';
 
 /** What is known of a message once somebody has it. */
@@ -103,7 +103,9 @@ export class MessageRules {
     const message = this.#messageOf(id);
     const state = { begunAt: world.now, isOver: false, isExcused: false };
     const run: Run = { id, topic, key, process, attempt, signal, permit, ...state };
-    for (const other of message.runs) if (isCurrent(other)) this.#assertEnds(other, run);
+    // Another one with its id may have been published since.
+    const others = isAtMostOnce(topic) ? [] : message.runs;
+    for (const other of others) if (isCurrent(other)) this.#assertEnds(other, run);
     const early = message.earliest - server.now();
     if (early > 0 && world.now > this.#steppedUntil) this.#violated('early', `${id} begins ${early} ms too early`, run);
     this.#assertNotAgain(message, run);

@@ -1,7 +1,7 @@
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import type { Payload } from '../work/payload.js';
 import type { Process } from '../fleet/process.js';
-import { TOPICS } from '../fleet/topics.js';
+import { TOPICS, isAtMostOnce } from '../fleet/topics.js';
 import type { WatchCall } from '../redis/linked-calls.js';
 import type { Server } from '../redis/server.js';
 import type { Accidents } from '../world/accidents.js';
@@ -135,10 +135,8 @@ export class Rules {
 
   /** A process was told that Redis has taken its acknowledgement. */
   acked(id: string, process: Holder, topic = ''): void {
-    const { onDuplicate, options } = TOPICS[topic] ?? {};
     // Which version it was is not known, or Redis was told nothing.
-    if (onDuplicate || options?.delivery === 'at-most-once') return;
-    this.messages.acked(id, process);
+    if (!TOPICS[topic]?.onDuplicate && !isAtMostOnce(topic)) this.messages.acked(id, process);
   }
 
   // ── what happens to processes and Redis ─────────────────────────────────────────────────────────────────────────────
