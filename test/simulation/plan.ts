@@ -9,7 +9,7 @@ export interface Plan {
   readonly processes: number;
   /** The revision of the build that some of the processes run, if there are two. */
   readonly with?: string | undefined;
-  /** Those that the fleet has; `undefined`: all. */
+  /** Those that the fleet has; `undefined`: those that the seed draws. */
   readonly topics?: readonly string[] | undefined;
   /** What goes wrong in place of what the seed draws. */
   readonly faults?: Partial<Faults> | undefined;

@@ -1,5 +1,4 @@
 import type { Copy } from './product/evaluate.js';
-import { TOPICS } from './fleet/topics.js';
 import type { Plan } from './plan.js';
 import { type Outcome, simulate } from './simulate.js';
 import { CALM, type Faults } from './world/faults.js';
@@ -11,7 +10,7 @@ const MOST_TRIES = 500;
 export async function shrink(copy: Copy, plan: Plan): Promise<Plan> {
   const search = new Search(copy, await simulate(copy, plan));
   await search.try({ ...search.plan, messages: search.latest.messages + 1 });
-  for (const topic of Object.keys(TOPICS)) if (await search.try({ ...search.plan, topics: [topic] })) break;
+  await dropTopics(search);
   const drawn = Object.keys(CALM) as (keyof Faults)[];
   for (const name of drawn.filter((one) => search.latest.faults[one] !== CALM[one])) {
     await search.try({ ...search.plan, without: [...(search.plan.without ?? []), name] });
@@ -22,6 +21,15 @@ export async function shrink(copy: Copy, plan: Plan): Promise<Plan> {
   await dropAccidents(search);
   await search.try({ ...search.plan, messages: search.latest.messages + 1 });
   return search.plan;
+}
+
+/** One of them alone, or as few as break it together. */
+async function dropTopics(search: Search): Promise<void> {
+  const { topics } = search.latest;
+  for (const topic of topics) if (await search.try({ ...search.plan, topics: [topic] })) return;
+  for (const topic of topics) {
+    await search.try({ ...search.plan, topics: search.latest.topics.filter((one) => one !== topic) });
+  }
 }
 
 /** Leaves out half of them, then a quarter, and so on (Zeller's ddmin). */

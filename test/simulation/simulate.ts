@@ -2,9 +2,10 @@ import type { Copy } from './product/evaluate.js';
 import { Fleet } from './fleet/fleet.js';
 import type { Process } from './fleet/process.js';
 import type { Scene } from './fleet/scene.js';
-import { TOPICS } from './fleet/topics.js';
+import { TOPICS, drawTopics } from './fleet/topics.js';
 import type { Plan } from './plan.js';
 import { type Engine, Server, createEngine } from './redis/server.js';
+import { bury } from './work/burial.js';
 import { Rules, type Violation } from './rules/rules.js';
 import { type Accident, Accidents } from './world/accidents.js';
 import { CALM, type Faults, drawFaults } from './world/faults.js';
@@ -26,6 +27,7 @@ const LOOK = 1000;
 export interface Outcome {
   readonly plan: Plan;
   readonly hash: string;
+  readonly topics: readonly string[];
   readonly faults: Faults;
   readonly accidents: readonly Accident[];
   readonly violations: readonly Violation[];
@@ -66,7 +68,7 @@ export async function simulate(copy: Copy, plan: Plan, listener?: Listener): Pro
   const server = new Server(world, engine);
   const accidents = new Accidents(world, plan.only);
   const rules = new Rules(world, server, accidents);
-  const { topics = Object.keys(TOPICS) } = plan;
+  const { topics = drawTopics(world) } = plan;
   const processes = new Set<Process>();
   const scene: Scene = { world, server, copy, faults, accidents, rules, processes, topics, isEnding: false };
   new Fleet(scene, plan.processes).start();
@@ -79,8 +81,10 @@ export async function simulate(copy: Copy, plan: Plan, listener?: Listener): Pro
   Object.assign(faults, CALM);
   const calmSince = Math.max(world.now, server.wellFrom);
   const isStuck = (): boolean => world.now > Math.max(calmSince, rules.handledAt) + PATIENCE;
-  do await world.runUntil(() => rules.isBroken, world.now + LOOK);
-  while (!rules.isBroken && isBusy(scene) && !isStuck() && world.now < calmSince + LONGEST_END);
+  do {
+    await world.runUntil(() => rules.isBroken, world.now + LOOK);
+    if (rules.messages.open === 0) bury(scene);
+  } while (!rules.isBroken && isBusy(scene) && !isStuck() && world.now < calmSince + LONGEST_END);
   rules.conclude(world.now - calmSince);
   const left = leftovers(scene);
   if (!rules.isBroken && left.length > 0) rules.left(left);
@@ -88,6 +92,7 @@ export async function simulate(copy: Copy, plan: Plan, listener?: Listener): Pro
   return {
     plan,
     hash: world.hash,
+    topics,
     faults: drawn,
     accidents: accidents.happened,
     violations: rules.violations,

@@ -20,7 +20,11 @@ export class Fleet {
   constructor(scene: Scene, processes: number) {
     this.#scene = scene;
     this.slots = Array.from({ length: processes }, (_, index) => {
-      return new Slot(scene, index, (process) => this.#hasRun(process));
+      const crash = (slot: Slot): void => {
+        scene.accidents.caused();
+        this.#kill(scene.accidents.random('restart'), slot);
+      };
+      return new Slot(scene, index, { hasRun: (process) => this.#hasRun(process), crash });
     });
   }
 

@@ -20,6 +20,8 @@ export interface ProcessOptions {
   readonly product: Product;
   readonly jitter: SeededRandom;
   readonly hasRun: (process: Process) => void;
+  /** Ends it, and has another one started in its place. */
+  readonly crash: () => void;
 }
 
 /** One process from its start to its end. */
@@ -76,6 +78,11 @@ export class Process implements Host, Clock {
 
   hasRun(): void {
     this.#options.hasRun(this);
+  }
+
+  /** Something that runs in it ends it. */
+  crash(): void {
+    if (!this.isDead) this.#options.crash();
   }
 
   at(time: number, run: () => void): WorldEvent {

@@ -1,26 +1,27 @@
 import type { Backend } from '../../../lib/composition/backend.js';
 import type { DelayQueueModuleOptions } from '../../../lib/composition/delay-queue-options.interface.js';
 import type { DelayQueueConnection } from '../../../lib/composition/delay-queue.connection.js';
-import type { MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
 import type { Log } from '../../../lib/log.js';
 import { createSimulatedBroker } from '../redis/simulated-broker.js';
 import { Link } from '../redis/link.js';
 import type { SeededRandom } from '../../support/random.js';
 import type { Activity } from '../work/activity.js';
 import { isTransient } from '../work/errors.js';
-import { handleMessage } from '../work/handling.js';
+import { debounce } from '../work/debouncers.js';
+import { forwardsOf, handlersOf } from '../work/handlers.js';
 import { produce } from '../work/producers.js';
+import { produceMany } from '../work/batch-producers.js';
 import { receive } from '../work/receivers.js';
 import { Process } from './process.js';
 import type { Scene } from './scene.js';
-import { LEASE, TOPICS, toldOptions } from './topics.js';
+import { LEASE, toldOptions } from './topics.js';
 
 /** What each process does, besides handling messages. */
-const ACTIVITIES: Readonly<Record<string, Activity>> = { produce, receive };
+const ACTIVITIES: Readonly<Record<string, Activity>> = { produce, produceMany, debounce, receive };
 
 const OPTIONS: DelayQueueModuleOptions = {
   redis: 'redis://none',
-  consumer: { lease: LEASE, maxIdleWait: 1000, concurrency: 20, shutdownTimeout: 1000 },
+  consumer: { lease: LEASE, maxIdleWait: 1000, concurrency: 60, shutdownTimeout: 1000 },
 };
 
 /** Share of the processes that are told of all limits. */
@@ -29,23 +30,29 @@ const TOLD = 0.6;
 /** Pause between two attempts to connect, in milliseconds. */
 const RETRY = 300;
 
+/** What befalls a process of a slot. */
+export interface SlotEvents {
+  readonly hasRun: (process: Process) => void;
+  readonly crash: (slot: Slot) => void;
+}
+
 /** A machine on which a process runs, ends, and is started again. */
 export class Slot {
   process: Process | undefined;
   readonly #scene: Scene;
   readonly #index: number;
-  readonly #hasRun: (process: Process) => void;
+  readonly #events: SlotEvents;
   readonly #work: SeededRandom;
   readonly #network: SeededRandom;
   readonly #jitter: SeededRandom;
   readonly #builds: SeededRandom;
   #starts = 0;
 
-  constructor(scene: Scene, index: number, hasRun: (process: Process) => void) {
+  constructor(scene: Scene, index: number, events: SlotEvents) {
     const { world } = scene;
     this.#scene = scene;
     this.#index = index;
-    this.#hasRun = hasRun;
+    this.#events = events;
     this.#work = world.random(`work ${index}`);
     this.#network = world.random(`network ${index}`);
     this.#builds = world.random(`builds ${index}`);
@@ -53,7 +60,7 @@ export class Slot {
   }
 
   async start(): Promise<void> {
-    const { world, server, copy, faults, accidents } = this.#scene;
+    const { world, server, copy, faults, accidents, rules } = this.#scene;
     const { beside } = copy;
     // A deploy, or a rollback.
     const isOther = beside !== undefined && this.#builds.next() < 0.5;
@@ -67,14 +74,16 @@ export class Slot {
       isTold: this.#index === 0 || this.#work.next() < TOLD,
       product,
       jitter: this.#jitter,
-      hasRun: this.#hasRun,
+      hasRun: this.#events.hasRun,
+      crash: () => this.#events.crash(this),
     });
     process.link = new Link({ world, server, product, host: process, faults, accidents, random: this.#network });
     this.process = process;
     world.trace(process.name, isOther ? 'starts, with the other build' : 'starts');
     const connection = await this.#connect(process);
-    const handler = this.#handler(process, connection);
-    await connection.consume({ handlers: [handler], hooks: [], schedules: [], findProvided: () => [] });
+    const handlers = handlersOf(this.#scene, process, connection);
+    const hooks = this.#scene.topics.map((topic) => ({ name: 'Deaths.note', topic, call: rules.deaths.told }));
+    await connection.consume({ handlers, hooks, schedules: [], findProvided: () => [] });
     connection.booted(() => undefined);
     process.connection = connection;
     this.#scene.processes.add(process);
@@ -123,9 +132,11 @@ export class Slot {
       booted: () => {},
       whileStopping: async (stopping) => stopping,
     };
-    const options = product.resolveOptions({ ...OPTIONS, topics: toldOptions(this.#scene.topics, process.isTold) });
+    const told = toldOptions(this.#scene.topics, process.isTold);
+    const topics = { ...told, ...forwardsOf(this.#scene, process) };
+    const options = product.resolveOptions({ ...OPTIONS, topics });
     const connection = await product.DelayQueueConnection.create({ name: 'default', options, backend, log });
-    connection.events.tap('acked', ({ id }) => this.#scene.rules.acked(id, process));
+    connection.events.tap('acked', ({ id, topic }) => this.#scene.rules.acked(id, process, topic));
     connection.events.tap('errors', ({ source, error }) => {
       world.trace(process.name, `${source} error: ${(error as Error).message}`);
     });
@@ -138,21 +149,5 @@ export class Slot {
         await process.sleep(RETRY);
       }
     }
-  }
-
-  #handler(process: Process, { options }: DelayQueueConnection): MessageHandler {
-    const { product } = process;
-    const handled = this.#scene.topics.filter((topic) => !TOPICS[topic]?.received);
-    return {
-      name: 'Orders.handle',
-      concurrency: 20,
-      batch: undefined,
-      topics: handled.map((topic) => ({
-        topic,
-        schema: undefined,
-        settings: product.handlerSettings(options.topicSettings(topic), { lease: LEASE }),
-      })),
-      handle: async ([message]) => message && handleMessage(this.#scene, process, message),
-    };
   }
 }

@@ -12,3 +12,4 @@ export { RedisKeys } from '../../../lib/broker/redis/redis-keys.js';
 export { decodeSessionSignal } from '../../../lib/broker/redis/records/fleet-records.js';
 export { decodeSignal } from '../../../lib/broker/redis/records/replies.js';
 export { ServerClock } from '../../../lib/broker/server-clock.js';
+export { RateLimitedError, RetryLaterError, UnrecoverableError } from '../../../lib/errors/handling.errors.js';

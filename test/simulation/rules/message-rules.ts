@@ -1,24 +1,33 @@
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import type { Payload } from '../work/payload.js';
-import { TOPICS } from '../fleet/topics.js';
+import { TOPICS, isAtMostOnce } from '../fleet/topics.js';
 import { type Holder, type RuleOptions, type Run, TIMER_ERROR, isCurrent } from './run.js';
 
 /** What is known of a message once somebody has it. */
 export type Begun = Pick<DelayedMessage, 'topic' | 'key' | 'attempt' | 'signal' | 'payload'>;
 
-interface Tracked extends Payload {
+/** What its publisher knows of a message. */
+export interface Published extends Payload {
   readonly topic: string;
+  /** World time at which the latest call that may have published it ended. */
+  readonly calledUntil: number;
+  /** By the clock of Redis. */
+  readonly dueAt: number | undefined;
+  /** It ended in another way than by being done, such as a dead letter. */
+  readonly hasEnded: boolean;
+}
+
+interface Tracked extends Published {
   /** By the clock of Redis. */
   earliest: number;
   /** World time at which it was confirmed that it is stored. */
   publishedAt: number | undefined;
-  /** World time at which the latest call that may have published it ended. */
   calledUntil: number;
-  /** By the clock of Redis. */
   dueAt: number | undefined;
   /** World time at which a process was told that it is acknowledged. */
   ackedAt: number | undefined;
   done: number;
+  hasEnded: boolean;
   /** World time at which it was done last. */
   doneAt: number;
   readonly runs: Set<Run>;
@@ -67,6 +76,7 @@ export class MessageRules {
       dueAt: undefined,
       ackedAt: undefined,
       done: 0,
+      hasEnded: false,
       doneAt: -Infinity,
       runs: new Set(),
       mayBeLost: false,
@@ -80,7 +90,7 @@ export class MessageRules {
     if (message.publishedAt !== undefined) return;
     message.publishedAt = this.#options.world.now;
     this.confirmed++;
-    if (message.done === 0 && !message.mayBeLost) this.open++;
+    if (!isOver(message) && !message.mayBeLost) this.open++;
   }
 
   called(id: string): void {
@@ -93,7 +103,9 @@ export class MessageRules {
     const message = this.#messageOf(id);
     const state = { begunAt: world.now, renewedAt: -Infinity, isOver: false, isExcused: false };
     const run: Run = { id, topic, key, process, attempt, signal, permit, ...state };
-    for (const other of message.runs) if (isCurrent(other)) this.#assertEnds(other, run);
+    // Another one with its id may have been published since.
+    const others = isAtMostOnce(topic) ? [] : message.runs;
+    for (const other of others) if (isCurrent(other)) this.#assertEnds(other, run);
     const early = message.earliest - server.now();
     if (early > 0 && world.now > this.#steppedUntil) this.#violated('early', `${id} begins ${early} ms too early`, run);
     this.#assertNotAgain(message, run);
@@ -116,8 +128,20 @@ export class MessageRules {
     message.runs.delete(run);
     if (!isDone) return;
     message.doneAt = this.#options.world.now;
+    if (!isOver(message) && !message.mayBeLost) this.#left(message);
     if (message.done++ > 0) this.repeats++;
-    else if (!message.mayBeLost) this.#left(message);
+  }
+
+  /** It is over though nobody has done it. */
+  ended(id: string): void {
+    const message = this.#messageOf(id);
+    if (!isOver(message) && !message.mayBeLost) this.#left(message);
+    message.hasEnded = true;
+  }
+
+  /** What its publisher knows of a message. */
+  find(id: string): Published | undefined {
+    return this.#messages.get(id);
   }
 
   acked(id: string, process: Holder): void {
@@ -153,7 +177,7 @@ export class MessageRules {
       // That it is done may be forgotten, and it comes again.
       if (message.doneAt >= since - CLAIM_GRAIN || (message.ackedAt ?? 0) >= since) message.ackedAt = undefined;
       if (message.mayBeLost || (message.publishedAt ?? Infinity) < since) continue;
-      if (message.done === 0) this.#left(message);
+      if (!isOver(message)) this.#left(message);
       message.mayBeLost = true;
     }
   }
@@ -170,7 +194,7 @@ export class MessageRules {
 
   conclude(calm: number): void {
     const lost = [...this.#messages.values()].filter(
-      ({ publishedAt, mayBeLost, done }) => publishedAt !== undefined && !mayBeLost && done === 0,
+      (message) => message.publishedAt !== undefined && !message.mayBeLost && !isOver(message),
     );
     if (lost.length === 0) return;
     const ids = lost.map(({ id }) => id);
@@ -196,7 +220,7 @@ export class MessageRules {
   #assertFirst({ key, index, dueAt }: Tracked, run: Run): void {
     const before = this.#messages.get(`${key}-${index - 1}`);
     // What was not known to be stored yet, or is due later, need not be first.
-    if (!before || before.done > 0 || before.mayBeLost || before.dueAt === undefined) return;
+    if (!before || isOver(before) || before.mayBeLost || before.dueAt === undefined) return;
     if (before.dueAt > (dueAt ?? Infinity)) return;
     this.#violated('order', `${run.id} begins before ${before.id} is done`, run);
   }
@@ -210,4 +234,8 @@ export class MessageRules {
   #violated(rule: string, text: string, { id, process }: Run): void {
     this.#options.violated(rule, text, [id, process.name]);
   }
+}
+
+function isOver({ done, hasEnded }: Tracked): boolean {
+  return done > 0 || hasEnded;
 }

@@ -1,11 +1,8 @@
 import type { ReceivedMessage } from '../../../lib/consumer/pulling/received-message.js';
 import type { SettleStatus } from '../../../lib/messages/settle-status.js';
-import type { Accidents } from '../world/accidents.js';
+import { AFTERMATH, type Calm } from './calm.js';
 import type { Rules } from './rules.js';
 import { type Holder, type RuleOptions, type Run, isCurrent } from './run.js';
-
-/** For how long what went wrong may have consequences, in milliseconds. */
-const AFTERMATH = 15_000;
 
 /** Two settles of one process that are sent at a time are answered within so long of each other, in milliseconds. */
 const BESIDE = 2000;
@@ -47,7 +44,7 @@ export interface Asked extends Outcome {
 
 export interface ReceiptRuleOptions extends RuleOptions {
   readonly rules: Rules;
-  readonly accidents: Accidents;
+  readonly calm: Calm;
 }
 
 /** A receipt counts once, as long as its delivery is the current one, wherever it is brought; and what it gives back comes back in time. */
@@ -57,11 +54,9 @@ export class ReceiptRules {
   readonly #latest = new Map<string, Holding>();
   readonly #lapsed = new Set<string>();
   #lostAt = -Infinity;
-  readonly #begunAt: number;
 
   constructor(options: ReceiptRuleOptions) {
     this.#options = options;
-    this.#begunAt = options.world.now;
   }
 
   /**
@@ -131,7 +126,7 @@ export class ReceiptRules {
     const { run, settledAt = -Infinity, settledBy } = holding;
     // An acknowledgement never waits for room, so it was answered not long after what this process has sent beside it.
     const isForgotten = isDone && settledBy === by && settledAt > at && settledAt < this.#options.world.now - BESIDE;
-    if (isForgotten || this.#isCalm(at))
+    if (isForgotten || this.#options.calm.since(at))
       this.#violated('receipt', `${run.id} is not settled: ${(error as Error).message}`, run);
   }
 
@@ -146,19 +141,13 @@ export class ReceiptRules {
     if (topic !== 'received' || delay === undefined || hasLapsed || holding.asked > 1) return;
     const since = world.now;
     world.after(delay + LATENESS, () => {
-      if (this.#latest.get(run.id) !== holding || this.#lapsed.has(run.id) || !this.#isCalm(since)) return;
+      if (this.#latest.get(run.id) !== holding || this.#lapsed.has(run.id) || !this.#options.calm.since(since)) return;
       this.#violated('late', `${run.id} has been back for ${LATENESS} ms, and nobody receives it`, run);
     });
   }
 
   #assertOver(run: Run, what: string): void {
     if (isCurrent(run) && this.#lostAt < run.begunAt - AFTERMATH) this.#violated('receipt', `${run.id} ${what}`, run);
-  }
-
-  /** Whether all has been well for a while, from before that time on. */
-  #isCalm(since: number): boolean {
-    const { server, accidents } = this.#options;
-    return since - AFTERMATH > Math.max(this.#begunAt, accidents.lastAt, server.wellFrom);
   }
 
   #violated(rule: string, text: string, { id, topic, process }: Run): void {

@@ -1,16 +1,26 @@
+import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import type { Payload } from '../work/payload.js';
 import type { Process } from '../fleet/process.js';
-import { TOPICS } from '../fleet/topics.js';
+import { TOPICS, isAtMostOnce } from '../fleet/topics.js';
 import type { WatchCall } from '../redis/linked-calls.js';
 import type { Server } from '../redis/server.js';
 import type { Accidents } from '../world/accidents.js';
 import type { World } from '../world/world.js';
+import { AttemptRules } from './attempt-rules.js';
+import { type CalledHandler, CallRules } from './call-rules.js';
+import { Calm } from './calm.js';
+import { DeathRules } from './death-rules.js';
+import { HoldRules } from './hold-rules.js';
 import { IdleRules } from './idle-rules.js';
 import { LimitRules } from './limit-rules.js';
 import { type Begun, MessageRules } from './message-rules.js';
+import { OnceRules } from './once-rules.js';
 import { OwnerRules } from './owner-rules.js';
 import { ReceiptRules } from './receipt-rules.js';
+import { RepeatedRules } from './repeated-rules.js';
 import type { Holder, Run } from './run.js';
+import { ServerCalls } from './server-calls.js';
+import { TurnRules } from './turn-rules.js';
 
 /** A promise that was broken. */
 export interface Violation {
@@ -34,6 +44,13 @@ export class Rules {
   handledAt = -Infinity;
   readonly messages: MessageRules;
   readonly receipts: ReceiptRules;
+  readonly deaths: DeathRules;
+  readonly holds: HoldRules;
+  readonly repeated: RepeatedRules;
+  readonly #handlers: CallRules;
+  readonly #attempts: AttemptRules;
+  readonly #onces: OnceRules;
+  readonly #served: ServerCalls;
   readonly #idle: IdleRules;
   readonly #limits: LimitRules;
   readonly #owners: OwnerRules;
@@ -48,7 +65,25 @@ export class Rules {
     this.#idle = new IdleRules({ world, server, violated });
     this.#limits = new LimitRules({ world, server, violated });
     this.#owners = new OwnerRules({ world, server, violated });
-    this.receipts = new ReceiptRules({ world, server, violated, rules: this, accidents });
+    const calm = new Calm(server, accidents, world.now);
+    this.receipts = new ReceiptRules({ world, server, violated, rules: this, calm });
+    const { messages } = this;
+    this.#handlers = new CallRules({ world, server, violated });
+    this.#attempts = new AttemptRules({ world, server, violated, calls: this.#handlers, calm });
+    this.deaths = new DeathRules({ world, server, violated, messages, attempts: this.#attempts });
+    this.holds = new HoldRules({ world, server, violated, calm });
+    this.#onces = new OnceRules({ world, server, violated, messages });
+    this.repeated = new RepeatedRules({ world, server, violated, messages });
+    const turns = new TurnRules({ world, server, violated, calm });
+    // Deaths go by the attempts as they are before.
+    this.#served = new ServerCalls(server, [
+      this.deaths,
+      this.#attempts,
+      this.holds,
+      this.#onces,
+      this.repeated,
+      turns,
+    ]);
   }
 
   get isBroken(): boolean {
@@ -67,7 +102,7 @@ export class Rules {
   }
 
   /** A call that may have published it has ended, or was given up. */
-  called(id: string): void {
+  publishEnded(id: string): void {
     this.messages.called(id);
   }
 
@@ -83,7 +118,13 @@ export class Rules {
     const run = this.messages.begin(process, message, permit);
     const { limits } = TOPICS[message.topic] ?? {};
     if (limits) this.#limits.begin(run, limits);
+    for (const one of [this.#attempts, this.deaths, this.holds, this.#onces, this.repeated]) one.begin(run);
     return run;
+  }
+
+  /** A handler is called; answers what is to be called once it has ended. */
+  called(process: Process, handler: CalledHandler, messages: readonly DelayedMessage[]): () => void {
+    return this.#handlers.begin(process, handler, messages);
   }
 
   end(run: Run, isDone: boolean): void {
@@ -93,8 +134,9 @@ export class Rules {
   }
 
   /** A process was told that Redis has taken its acknowledgement. */
-  acked(id: string, process: Holder): void {
-    this.messages.acked(id, process);
+  acked(id: string, process: Holder, topic = ''): void {
+    // Which version it was is not known, or Redis was told nothing.
+    if (!TOPICS[topic]?.onDuplicate && !isAtMostOnce(topic)) this.messages.acked(id, process);
   }
 
   // ── what happens to processes and Redis ─────────────────────────────────────────────────────────────────────────────
@@ -113,11 +155,13 @@ export class Rules {
     this.receipts.redisLost();
     this.#limits.redisLost();
     this.#owners.redisLost();
+    this.#served.redisLost(since);
   }
 
   /** @param by milliseconds */
   clockStepped(by: number): void {
     this.messages.clockStepped(by);
+    this.deaths.clockStepped();
     this.receipts.redisLost();
     this.#limits.redisLost();
   }
@@ -126,7 +170,11 @@ export class Rules {
     return (name, place, given, run) => {
       this.#called();
       if (name === 'extend') this.messages.renewed((given as { readonly rest: readonly string[] }).rest);
-      return this.#owners.watch(process, { name, place, given }, run);
+      const call = { name, place, given };
+      const isRepeat = this.#served.isRepeat(call);
+      const reply = this.#owners.watch(process, call, run);
+      if (!isRepeat) this.#served.ran(process, call, reply);
+      return reply;
     };
   }
 

@@ -10,4 +10,17 @@ export interface Payload {
   readonly hangs: boolean;
   /** When it may be handled, by the clock of Redis. */
   readonly earliest: number;
+  /** What its handler does in place of having done it. */
+  readonly trouble?: Trouble;
 }
+
+export type Trouble =
+  /** Never ends, and ignores its signal; ends its process; gives up for good; fails, and all others of its batch with it, the first time. */
+  | { readonly kind: 'sticks' | 'kills' | 'gives up' | 'spoils' }
+  /** Meets a limit of somebody else, until some time by the clock of Redis. */
+  | {
+      readonly kind: 'limited';
+      readonly by: 'message' | 'key' | 'topic';
+      readonly delay: number;
+      readonly until: number;
+    };

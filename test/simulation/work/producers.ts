@@ -1,42 +1,32 @@
-import { LEASE, type SimulatedTopic, TOPICS } from '../fleet/topics.js';
+import { TOPICS, publishedTopics } from '../fleet/topics.js';
 import { exponential } from '../world/accidents.js';
 import type { Activity, Setting } from './activity.js';
 import { isUnavailable } from './errors.js';
-import type { Payload } from './payload.js';
+import { drawLag, drawMessage } from './messages.js';
 
-const MOST_THROWS = 3;
-const LONGEST = 3 * LEASE;
-/** Mean of the delays, and the longest of them, in milliseconds: shorter than anybody waits for the end. */
-const DELAY = 2000;
-const LONGEST_DELAY = 10_000;
-const PAUSE_AFTER_FAILURE = 100;
-const PAUSE_WHILE_MANY_WAIT = 200;
+/** In milliseconds. */
+export const PAUSE_AFTER_FAILURE = 100;
+export const PAUSE_WHILE_MANY_WAIT = 200;
 
 const PRODUCERS = 6;
 
 /** Producers, each of which publishes to one topic, with one key. */
 export const produce: Activity = (setting) => {
+  if (publishedTopics(setting.scene.topics).length === 0) return;
   for (let number = 0; number < PRODUCERS; number++) setting.run('publishes', () => publishAll(setting, number));
 };
 
 /** Publishes one message after the other, each until it is known to be stored. */
 async function publishAll({ scene, process, connection, random }: Setting, number: number): Promise<void> {
-  const { rules, server, faults } = scene;
-  const topic = random.pick(scene.topics);
+  const { rules, faults } = scene;
+  const topic = random.pick(publishedTopics(scene.topics));
   const key = `${topic}-${process.name}-${number}`;
-  const { most, ordered } = TOPICS[topic] as SimulatedTopic;
-  const lag = random.next() < 0.5 ? 0 : random.between(0, DELAY);
+  const most = TOPICS[topic]?.most ?? 0;
+  const lag = drawLag(random);
   for (let index = 0; !scene.isEnding && process.connection; index++) {
     while (rules.messages.waiting(topic) >= most) await process.sleep(PAUSE_WHILE_MANY_WAIT);
-    const id = `${key}-${index}`;
-    const isDelayed = random.next() < 0.3;
-    const delay = Math.round(ordered ? lag : isDelayed ? Math.min(LONGEST_DELAY, exponential(random, DELAY)) : 0);
-    const hangs = random.next() < faults.hangs;
-    const isSlow = hangs || random.next() < faults.slow;
-    const isShort = random.next() < 0.6;
-    const takes = isSlow ? random.between(0, LONGEST) : isShort ? 0 : random.between(1, 60);
-    const throws = random.next() < faults.throws ? random.integer(1, MOST_THROWS) : 0;
-    const payload: Payload = { id, key, index, takes, throws, hangs, earliest: server.now() + delay };
+    const { payload, delay } = drawMessage(scene, random, { topic, key, index, lag });
+    const { id } = payload;
     const publish = async (onDuplicate: 'reject' | 'ignore'): Promise<boolean> => {
       rules.publishing({ ...payload, topic });
       try {
@@ -47,7 +37,7 @@ async function publishAll({ scene, process, connection, random }: Setting, numbe
         if (!isUnavailable(error)) rules.refused(id, error);
         return false;
       } finally {
-        rules.called(id);
+        rules.publishEnded(id);
       }
     };
     // Whether one that failed has stored it is not known.

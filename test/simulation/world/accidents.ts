@@ -28,6 +28,11 @@ export class Accidents {
     this.#isOver = true;
   }
 
+  /** Something went wrong that chance has not decided. */
+  caused(): void {
+    this.lastAt = this.#world.now;
+  }
+
   /** Decides whether something happens now. */
   happens(kind: string, share: number, who: string): boolean {
     if (share === 0 || this.#isOver) return false;

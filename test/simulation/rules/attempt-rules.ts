@@ -1,0 +1,154 @@
+import { TOPICS } from '../fleet/topics.js';
+import type { Calm } from './calm.js';
+import type { CallRules } from './call-rules.js';
+import type { RuleOptions, Run } from './run.js';
+import type { Claim, Publish, ServerCall, ServerListener, Settle } from './server-calls.js';
+
+/** After so many deliveries in a row that have ended with their leases a message runs alone, and each more spends an attempt. */
+const FREE_LAPSES = 3;
+
+/** How late a retry may be while all is well, in milliseconds. */
+const LATENESS = 3000;
+
+/** What is known of the deliveries of a message. */
+interface Life {
+  /** When the one with this id was published that has taken the place of another. World time. */
+  readonly beganAt: number;
+  attempt: number;
+  delivery: number;
+  /** World time of the latest claim. */
+  claimedAt: number;
+  /** Whether its latest delivery has not been settled. */
+  isOut: boolean;
+  /** Deliveries in a row that have ended with their leases, and how many attempts those may have spent. */
+  lapses: number;
+  spent: number;
+  /** When its failures were stored. World time. */
+  readonly failures: number[];
+  /** Until when it has to wait, by the clock of Redis. */
+  waitsUntil: number;
+}
+
+export interface AttemptRuleOptions extends RuleOptions {
+  readonly calls: CallRules;
+  readonly calm: Calm;
+}
+
+/** The attempts that handlers see count up by one for each failure, and no other; and what has failed comes again in time, and not before. */
+export class AttemptRules implements ServerListener {
+  readonly #options: AttemptRuleOptions;
+  readonly #lives = new Map<string, Life>();
+  #lostAt = -Infinity;
+
+  constructor(options: AttemptRuleOptions) {
+    this.#options = options;
+  }
+
+  /** @returns the attempt of its latest delivery, which one that is, and whether crashes may have spent some */
+  of(id: string): Readonly<Pick<Life, 'attempt' | 'delivery' | 'spent'>> | undefined {
+    return this.#lives.get(id);
+  }
+
+  claimed({ topic, id, delivery, attempt }: Claim): void {
+    const { world, server } = this.#options;
+    const life = this.#lives.get(id) ?? newLife();
+    this.#lives.set(id, life);
+    if (server.now() < life.waitsUntil) {
+      const early = Math.ceil(life.waitsUntil - server.now());
+      this.#options.violated('backoff', `${id} comes again ${early} ms too early`, [id, topic]);
+    }
+    life.lapses = life.isOut ? life.lapses + 1 : 0;
+    if (life.lapses > FREE_LAPSES) life.spent++;
+    Object.assign(life, { attempt, delivery, claimedAt: world.now, isOut: true, waitsUntil: -Infinity });
+  }
+
+  settled({ topic, id, outcome, delay, isAnother }: Settle): void {
+    const { world, server } = this.#options;
+    const life = this.#lives.get(id);
+    if (!life) return;
+    Object.assign(life, { isOut: false, lapses: 0 });
+    if (isAnother) return;
+    if (outcome === 'r') {
+      life.failures.push(world.now);
+      this.#assertBackoff(topic, id, delay, life.attempt);
+    }
+    if (!'rpk'.includes(outcome)) return;
+    // Redis counts whole milliseconds.
+    life.waitsUntil = Math.floor(server.now()) + delay;
+    this.#assertInTime(topic, id, delay, life);
+  }
+
+  /** An id is that of another message once it is published again. */
+  published({ id, isStored }: Publish): void {
+    if (isStored && this.#lives.has(id)) this.#lives.set(id, { ...newLife(), beganAt: this.#options.world.now });
+  }
+
+  /** An operator has moved it, or has given it all of its attempts again. */
+  ran({ call: { name, given } }: ServerCall): void {
+    const { id, rest } = given as { readonly id?: string; readonly rest?: readonly unknown[] };
+    if (name !== 'reschedule' && name !== 'requeue-dead') return;
+    for (const one of [id, ...(rest ?? [])]) this.#lives.delete(String(one).split('\0')[0] as string);
+  }
+
+  begin(run: Run): void {
+    const life = this.#lives.get(run.id);
+    // What was claimed before may have been forgotten since then.
+    if (!life || life.claimedAt <= this.#lostAt) return;
+    const least = 1 + life.failures.length;
+    if (run.attempt >= least && run.attempt <= least + life.spent) return;
+    const { id, attempt, process } = run;
+    const text = `${id} begins attempt ${attempt} after ${life.failures.length} that have failed`;
+    this.#options.violated('attempt', text, [id, process.name]);
+  }
+
+  redisLost(since: number): void {
+    this.#lostAt = this.#options.world.now;
+    for (const [id, life] of this.#lives) {
+      if (life.beganAt >= since) this.#lives.delete(id);
+      // It may be what it was in some other row of deliveries.
+      life.spent = Infinity;
+      life.waitsUntil = -Infinity;
+      const forgotten = life.failures.findIndex((at) => at >= since);
+      if (forgotten >= 0) life.failures.splice(forgotten);
+    }
+  }
+
+  #assertBackoff(topic: string, id: string, delay: number, attempt: number): void {
+    const { options, received } = TOPICS[topic] ?? {};
+    const { backoff } = options ?? {};
+    // Whoever has received it may choose.
+    if (received || typeof backoff !== 'object') return;
+    const delays = backoff.type === 'steps' ? backoff.delays : [backoff.delay];
+    const expected = delays[attempt - 1] ?? delays.at(-1);
+    if (delay === expected) return;
+    const text = `attempt ${attempt} of ${id} is repeated after ${delay} ms in place of ${expected}`;
+    this.#options.violated('backoff', text, [id, topic]);
+  }
+
+  /** What waits for nothing but a slot comes again in time. */
+  #assertInTime(topic: string, id: string, delay: number, life: Life): void {
+    const { world, calls, calm } = this.#options;
+    if (!TOPICS[topic]?.isPrompt) return;
+    const { delivery } = life;
+    const since = world.now;
+    world.after(delay + LATENESS, () => {
+      const isWaiting = this.#lives.get(id) === life && life.delivery === delivery;
+      if (!isWaiting || calls.fullAt >= since || !calm.since(since)) return;
+      this.#options.violated('late', `${id} should have come again ${LATENESS} ms ago`, [id, topic]);
+    });
+  }
+}
+
+function newLife(): Life {
+  return {
+    beganAt: -Infinity,
+    attempt: 0,
+    delivery: 0,
+    claimedAt: -Infinity,
+    isOut: false,
+    lapses: 0,
+    spent: 0,
+    failures: [],
+    waitsUntil: -Infinity,
+  };
+}
