@@ -9,14 +9,16 @@ import type { SeededRandom } from '../../support/random.js';
 import type { Activity } from '../work/activity.js';
 import { isTransient } from '../work/errors.js';
 import { handleMessage } from '../work/handling.js';
+import { operate } from '../work/operators.js';
 import { produce } from '../work/producers.js';
 import { receive } from '../work/receivers.js';
+import { asOccurrence, declaredSchedules, schedule } from '../work/schedules.js';
 import { Process } from './process.js';
 import type { Scene } from './scene.js';
-import { LEASE, TOPICS, toldOptions } from './topics.js';
+import { LEASE, RECURRING, TOPICS, toldOptions } from './topics.js';
 
 /** What each process does, besides handling messages. */
-const ACTIVITIES: Readonly<Record<string, Activity>> = { produce, receive };
+const ACTIVITIES: Readonly<Record<string, Activity>> = { produce, receive, operate, schedule };
 
 const OPTIONS: DelayQueueModuleOptions = {
   redis: 'redis://none',
@@ -73,8 +75,10 @@ export class Slot {
     this.process = process;
     world.trace(process.name, isOther ? 'starts, with the other build' : 'starts');
     const connection = await this.#connect(process);
-    const handler = this.#handler(process, connection);
-    await connection.consume({ handlers: [handler], hooks: [], schedules: [], findProvided: () => [] });
+    const handlers = this.#handlers(process, connection);
+    await declaredSchedules(this.#scene, process, async (schedules) =>
+      connection.consume({ handlers, hooks: [], schedules, findProvided: () => [] }),
+    );
     connection.booted(() => undefined);
     process.connection = connection;
     this.#scene.processes.add(process);
@@ -140,19 +144,28 @@ export class Slot {
     }
   }
 
-  #handler(process: Process, { options }: DelayQueueConnection): MessageHandler {
+  /** One for what operators and schedules publish to, so that what others publish takes no room of it. */
+  #handlers(process: Process, { options }: DelayQueueConnection): MessageHandler[] {
     const { product } = process;
     const handled = this.#scene.topics.filter((topic) => !TOPICS[topic]?.received);
-    return {
-      name: 'Orders.handle',
-      concurrency: 20,
-      batch: undefined,
-      topics: handled.map((topic) => ({
-        topic,
-        schema: undefined,
-        settings: product.handlerSettings(options.topicSettings(topic), { lease: LEASE }),
-      })),
-      handle: async ([message]) => message && handleMessage(this.#scene, process, message),
-    };
+    const all = [handled.filter((topic) => !TOPICS[topic]?.apart), handled.filter((topic) => TOPICS[topic]?.apart)];
+    return all.flatMap((topics, index): MessageHandler[] => {
+      if (topics.length === 0) return [];
+      return [
+        {
+          name: index === 0 ? 'Orders.handle' : 'Apart.handle',
+          concurrency: 20,
+          batch: undefined,
+          topics: topics.map((topic) => ({
+            topic,
+            schema: undefined,
+            settings: product.handlerSettings(options.topicSettings(topic), { lease: LEASE }),
+          })),
+          handle: async ([message]) =>
+            message &&
+            handleMessage(this.#scene, process, message.topic === RECURRING ? asOccurrence(message) : message),
+        },
+      ];
+    });
   }
 }

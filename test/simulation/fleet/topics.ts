@@ -4,6 +4,10 @@ import type { TestedLimits } from '../../fleet/faults/history/limits.js';
 /** How long a delivery belongs to its process, in milliseconds. */
 export const LEASE = 3000;
 
+/** Whose messages operators change, and what schedules publish to. */
+export const OPERATED = 'operated';
+export const RECURRING = 'recurring';
+
 /** What is published to a topic, and what has to hold of it. */
 export interface SimulatedTopic {
   readonly options: TopicOptions;
@@ -11,6 +15,8 @@ export interface SimulatedTopic {
   readonly ordered?: true;
   /** Whether nobody handles it, and those who want to receive its messages. */
   readonly received?: true;
+  /** Whether producers leave it to others to publish to it. */
+  readonly apart?: true;
   /** How many of them wait at most until producers wait, too: so all can be done soon after the end. */
   readonly most: number;
 }
@@ -36,6 +42,9 @@ export const TOPICS: Readonly<Record<string, SimulatedTopic>> = {
   received: { options: topic(), received: true, most: 100 },
   'received-ordered': { options: topic({ partitions: 2, ordered: true }), ordered: true, received: true, most: 40 },
   'received-limited': { options: topic({ partitions: 2, ...LIMITED }), limits: LIMITED, received: true, most: 20 },
+  // Few attempts, so that there are dead letters.
+  [OPERATED]: { options: topic({ partitions: 2, attempts: 3 }), apart: true, most: 60 },
+  [RECURRING]: { options: topic({ partitions: 2 }), apart: true, most: 200 },
 };
 
 /** What a process is told of these topics: all, or nothing of the limits of those that are received. */

@@ -54,7 +54,7 @@ export class IdleRules {
   }
 
   #isKept(key: string): boolean {
-    const [, name = ''] = /\}:([a-z]+)/.exec(key) ?? [];
+    const [, name = ''] = /\}:([a-z]+)/.exec(key) ?? /:([a-z]+)\}$/.exec(key) ?? [];
     if (name !== 'places') return KEPT.has(name);
     const fields = this.#options.server.data.call('HKEYS', key) as readonly string[];
     return fields.every((field) => KEPT_PLACES.has(field));

@@ -1,11 +1,8 @@
 import type { ReceivedMessage } from '../../../lib/consumer/pulling/received-message.js';
 import type { SettleStatus } from '../../../lib/messages/settle-status.js';
-import type { Accidents } from '../world/accidents.js';
+import { AFTERMATH, type Calm } from './calm.js';
 import type { Rules } from './rules.js';
 import { type Holder, type RuleOptions, type Run, isCurrent } from './run.js';
-
-/** For how long what went wrong may have consequences, in milliseconds. */
-const AFTERMATH = 15_000;
 
 /** Two settles of one process that are sent at a time are answered within so long of each other, in milliseconds. */
 const BESIDE = 2000;
@@ -47,7 +44,7 @@ export interface Asked extends Outcome {
 
 export interface ReceiptRuleOptions extends RuleOptions {
   readonly rules: Rules;
-  readonly accidents: Accidents;
+  readonly calm: Calm;
 }
 
 /** A receipt counts once, as long as its delivery is the current one, wherever it is brought; and what it gives back comes back in time. */
@@ -57,11 +54,9 @@ export class ReceiptRules {
   readonly #latest = new Map<string, Holding>();
   readonly #lapsed = new Set<string>();
   #lostAt = -Infinity;
-  readonly #begunAt: number;
 
   constructor(options: ReceiptRuleOptions) {
     this.#options = options;
-    this.#begunAt = options.world.now;
   }
 
   /**
@@ -155,11 +150,8 @@ export class ReceiptRules {
     if (isCurrent(run) && this.#lostAt < run.begunAt - AFTERMATH) this.#violated('receipt', `${run.id} ${what}`, run);
   }
 
-  /** Whether all has been well for a while, from before that time on. */
   #isCalm(since: number): boolean {
-    const { server, accidents } = this.#options;
-    const { stalledUntil, loadingUntil, fullUntil } = server;
-    return since - AFTERMATH > Math.max(this.#begunAt, accidents.lastAt, stalledUntil, loadingUntil, fullUntil);
+    return since > this.#options.calm.from;
   }
 
   #violated(rule: string, text: string, { id, topic, process }: Run): void {

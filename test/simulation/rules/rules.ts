@@ -1,13 +1,16 @@
 import type { Payload } from '../work/payload.js';
 import type { Process } from '../fleet/process.js';
-import { TOPICS } from '../fleet/topics.js';
+import { OPERATED, RECURRING, TOPICS } from '../fleet/topics.js';
 import type { WatchCall } from '../redis/linked-calls.js';
 import type { Server } from '../redis/server.js';
 import type { Accidents } from '../world/accidents.js';
 import type { World } from '../world/world.js';
+import { Calm } from './calm.js';
 import { IdleRules } from './idle-rules.js';
 import { LimitRules } from './limit-rules.js';
 import { type Begun, MessageRules } from './message-rules.js';
+import { OccurrenceRules } from './occurrence-rules.js';
+import { OperatorRules } from './operator-rules.js';
 import { OwnerRules } from './owner-rules.js';
 import { ReceiptRules } from './receipt-rules.js';
 import type { Holder, Run } from './run.js';
@@ -34,6 +37,8 @@ export class Rules {
   handledAt = -Infinity;
   readonly messages: MessageRules;
   readonly receipts: ReceiptRules;
+  readonly operators: OperatorRules;
+  readonly occurrences: OccurrenceRules;
   readonly #idle: IdleRules;
   readonly #limits: LimitRules;
   readonly #owners: OwnerRules;
@@ -44,11 +49,14 @@ export class Rules {
     this.#world = world;
     this.#begunAt = world.now;
     const violated = (rule: string, text: string, about: readonly string[]): void => this.#violated(rule, text, about);
+    const calm = new Calm(world, server, accidents);
     this.messages = new MessageRules({ world, server, violated });
     this.#idle = new IdleRules({ world, server, violated });
     this.#limits = new LimitRules({ world, server, violated });
     this.#owners = new OwnerRules({ world, server, violated });
-    this.receipts = new ReceiptRules({ world, server, violated, rules: this, accidents });
+    this.receipts = new ReceiptRules({ world, server, violated, rules: this, calm });
+    this.operators = new OperatorRules({ world, server, violated, messages: this.messages, calm });
+    this.occurrences = new OccurrenceRules({ world, server, violated, messages: this.messages, calm });
   }
 
   get isBroken(): boolean {
@@ -80,7 +88,9 @@ export class Rules {
   begin(process: Holder, message: Begun, permit?: Run['permit']): Run {
     this.deliveries++;
     this.handledAt = this.#world.now;
+    if (message.topic === RECURRING) this.occurrences.begin(message);
     const run = this.messages.begin(process, message, permit);
+    if (message.topic === OPERATED) this.operators.begin(run, (message.payload as Payload).edition ?? 0);
     const { limits } = TOPICS[message.topic] ?? {};
     if (limits) this.#limits.begin(run, limits);
     return run;
@@ -112,6 +122,8 @@ export class Rules {
     this.messages.redisLost(since);
     this.receipts.redisLost();
     this.#limits.redisLost();
+    this.operators.redisLost(since);
+    this.occurrences.redisLost(since);
   }
 
   /** @param by milliseconds */
@@ -119,6 +131,8 @@ export class Rules {
     this.messages.clockStepped(by);
     this.receipts.redisLost();
     this.#limits.redisLost();
+    this.operators.clockStepped();
+    this.occurrences.clockStepped();
   }
 
   watcherOf(process: Process): WatchCall {
@@ -135,6 +149,7 @@ export class Rules {
    */
   conclude(calm: number): void {
     if (!this.isBroken) this.messages.conclude(calm);
+    if (!this.isBroken) this.occurrences.conclude();
   }
 
   /**

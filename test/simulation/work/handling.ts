@@ -1,10 +1,10 @@
-import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import type { Process } from '../fleet/process.js';
 import type { Scene } from '../fleet/scene.js';
+import type { Begun } from '../rules/message-rules.js';
 import type { Payload } from './payload.js';
 
 /** What the handler does with a message. */
-export async function handleMessage(scene: Scene, process: Process, message: DelayedMessage): Promise<void> {
+export async function handleMessage(scene: Scene, process: Process, message: Begun): Promise<void> {
   const { rules, world } = scene;
   // A process that is gone does nothing, and nobody waits for it.
   if (process.isDead) return new Promise(() => {});

@@ -10,4 +10,6 @@ export interface Payload {
   readonly hangs: boolean;
   /** When it may be handled, by the clock of Redis. */
   readonly earliest: number;
+  /** Grows when somebody replaces the payload. */
+  readonly edition?: number;
 }

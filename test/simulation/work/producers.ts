@@ -15,13 +15,18 @@ const PRODUCERS = 6;
 
 /** Producers, each of which publishes to one topic, with one key. */
 export const produce: Activity = (setting) => {
+  if (topicsOf(setting).length === 0) return;
   for (let number = 0; number < PRODUCERS; number++) setting.run('publishes', () => publishAll(setting, number));
 };
+
+function topicsOf({ scene }: Pick<Setting, 'scene'>): readonly string[] {
+  return scene.topics.filter((name) => !TOPICS[name]?.apart);
+}
 
 /** Publishes one message after the other, each until it is known to be stored. */
 async function publishAll({ scene, process, connection, random }: Setting, number: number): Promise<void> {
   const { rules, server, faults } = scene;
-  const topic = random.pick(scene.topics);
+  const topic = random.pick(topicsOf({ scene }));
   const key = `${topic}-${process.name}-${number}`;
   const { most, ordered } = TOPICS[topic] as SimulatedTopic;
   const lag = random.next() < 0.5 ? 0 : random.between(0, DELAY);

@@ -1,0 +1,226 @@
+import { LEASE } from '../fleet/topics.js';
+import type { Payload } from '../work/payload.js';
+import type { Calm } from './calm.js';
+import { type Caller, type Change, Known } from './known.js';
+import type { MessageRules } from './message-rules.js';
+import { type RuleOptions, type Run, TIMER_ERROR } from './run.js';
+
+/** How late something begins at most that nothing keeps waiting while all is well, in milliseconds. */
+const LATENESS = 3000;
+
+export interface OperatorRuleOptions extends RuleOptions {
+  readonly messages: MessageRules;
+  readonly calm: Calm;
+}
+
+/** A message that operators act upon. */
+export interface Operated {
+  readonly payload: Payload;
+  readonly key: string;
+  /** Which of its payloads it has. */
+  readonly edition: Known<number>;
+  /** When it is due, by the clock of Redis. */
+  readonly dueAt: Known<number>;
+  /** Grows with each payload that somebody wants it to have. */
+  editions: number;
+  begun: number;
+  /** World time. */
+  begunAt: number;
+  /** Calls that may change its state, and when the latest of them can have done so. World time. */
+  open: number;
+  touchedAt: number;
+  /** From when on it never begins again, as somebody was told. World time. */
+  goneFrom: number;
+}
+
+/** A call that changes the state of some messages. */
+export interface Action {
+  readonly askedAt: number;
+  readonly touched: readonly Operated[];
+}
+
+/** What operators were told about messages and their topic holds. */
+export class OperatorRules {
+  readonly paused: Known<boolean>;
+  /** Until when nothing begins, by the clock of Redis. */
+  readonly heldUntil: Known<number>;
+  readonly #options: OperatorRuleOptions;
+  readonly #all = new Map<string, Operated>();
+  /** Those that may still be handled, and some that were. */
+  readonly #current = new Set<Operated>();
+  #lostAt = -Infinity;
+
+  constructor(options: OperatorRuleOptions) {
+    this.#options = options;
+    this.paused = new Known(options.world, false);
+    this.heldUntil = new Known(options.world, -Infinity);
+  }
+
+  /** Those that are not known to be over. */
+  get current(): readonly Operated[] {
+    for (const message of this.#current) {
+      if (this.#options.messages.isOver(message.payload.id)) this.#current.delete(message);
+    }
+    return [...this.#current];
+  }
+
+  get(id: string): Operated | undefined {
+    return this.#all.get(id);
+  }
+
+  publishing(payload: Payload): void {
+    const { world } = this.#options;
+    const message = {
+      payload,
+      key: payload.key,
+      edition: new Known(world, 0),
+      dueAt: new Known(world, payload.earliest),
+      editions: 0,
+      begun: 0,
+      begunAt: -Infinity,
+      open: 0,
+      touchedAt: -Infinity,
+      goneFrom: Infinity,
+    };
+    this.#all.set(payload.id, message);
+    this.#current.add(message);
+  }
+
+  /** @param edition of the payload that it comes with */
+  begin(run: Run, edition: number): void {
+    const { server } = this.#options;
+    const { begunAt } = run;
+    // What was handed out before that may begin for as long as its lease lasts.
+    const claimedBy = begunAt - LEASE - TIMER_ERROR;
+    if (this.paused.value === true && this.paused.since < claimedBy) {
+      this.#violated('paused', `${run.id} begins although its topic is paused`, run);
+    }
+    if ((this.heldUntil.value ?? 0) > server.now() && this.heldUntil.since < claimedBy) {
+      this.#violated('paused', `${run.id} begins although its topic is held`, run);
+    }
+    const message = this.#all.get(run.id);
+    if (!message) return;
+    message.begun++;
+    message.begunAt = begunAt;
+    if (begunAt > message.goneFrom) this.#violated('gone', `${run.id} begins although it is gone`, run);
+    const known = message.edition.value;
+    if (known !== undefined && known !== edition) {
+      this.#violated('edit', `${run.id} begins with payload ${edition}, and has payload ${known}`, run);
+    }
+  }
+
+  /** Somebody is about to change the state of these messages. */
+  asked(touched: readonly Operated[]): Action {
+    for (const message of touched) message.open++;
+    return { askedAt: this.#options.world.now, touched };
+  }
+
+  ended({ touched }: Action): void {
+    for (const message of touched) {
+      message.open--;
+      message.touchedAt = this.#options.world.now;
+    }
+  }
+
+  /** Nobody expects these messages to be handled any more. */
+  mayEnd(messages: readonly Operated[]): void {
+    for (const { payload } of messages) this.#options.messages.mayBeGone(payload.id);
+  }
+
+  /** Somebody was told that it is gone; one that is in flight may begin for as long as its lease lasts. */
+  gone(message: Operated, { askedAt }: Action, isInFlight = false): void {
+    if (askedAt > this.#lostAt) message.goneFrom = this.#options.world.now + (isInFlight ? LEASE + TIMER_ERROR : 0);
+  }
+
+  /** Whether it waits for sure, and has waited since before that time. */
+  waits({ payload, begun, open, touchedAt }: Operated, since: number): boolean {
+    return begun === 0 && open === 0 && touchedAt < since && this.#options.messages.isStored(payload.id, since);
+  }
+
+  /**
+   * Somebody was told that there is no such message.
+   *
+   * @param waited whether it did when it was asked for
+   */
+  notFound({ payload, begun, open, touchedAt }: Operated, { askedAt }: Action, waited: boolean): void {
+    if (!waited || begun > 0 || open > 1 || Math.max(touchedAt, this.#lostAt) >= askedAt) return;
+    this.#options.violated('unknown', `${payload.id} is not found, although it waits`, [payload.id]);
+  }
+
+  /** Somebody wants it to be due then. */
+  moving({ payload }: Operated, dueAt: number): void {
+    this.#options.messages.mayBegin(payload.id, dueAt);
+  }
+
+  moved(message: Operated, change: Change, dueAt: number): void {
+    message.dueAt.confirmed(change, dueAt);
+    if (message.dueAt.value !== undefined) this.#options.messages.beginsFrom(message.payload.id, dueAt);
+  }
+
+  /** Something has happened after which nothing may keep these messages waiting any more. */
+  isSoon(all: readonly Operated[]): void {
+    const { world, calm, messages, violated } = this.#options;
+    const since = world.now;
+    const due = this.#isRunning ? all.filter((one) => this.#isDue(one)) : [];
+    if (due.length === 0) return;
+    world.after(LATENESS, () => {
+      const isHeldBack = !this.#isRunning || Math.max(this.paused.since, this.heldUntil.since) > since;
+      if (calm.from > since || isHeldBack) return;
+      for (const { payload, begunAt, open, touchedAt } of due) {
+        if (begunAt >= since || open > 0 || touchedAt > since || !messages.isStored(payload.id, since)) continue;
+        violated('late', `${payload.id} has been due for ${LATENESS} ms, and nobody begins`, [payload.id]);
+      }
+    });
+  }
+
+  #isDue({ payload, dueAt, begun, open }: Operated): boolean {
+    const { messages, server, world } = this.#options;
+    const isDue = (dueAt.value ?? Infinity) <= server.now();
+    return isDue && begun === 0 && open === 0 && messages.isStored(payload.id, world.now);
+  }
+
+  get #isRunning(): boolean {
+    return this.paused.value === false && (this.heldUntil.value ?? Infinity) <= this.#options.server.now();
+  }
+
+  /** Only the topic as a whole: what is due is due by another clock. */
+  clockStepped(): void {
+    this.heldUntil.doubt();
+    for (const { dueAt, payload, open } of this.#all.values()) {
+      dueAt.doubt();
+      if (open > 0) this.#options.messages.mayBegin(payload.id, -Infinity);
+    }
+  }
+
+  /** @param since world time */
+  redisLost(since: number): void {
+    const { world, messages } = this.#options;
+    this.#lostAt = world.now;
+    this.paused.lost(since);
+    this.heldUntil.lost(since);
+    for (const message of this.#all.values()) {
+      message.edition.lost(since);
+      message.dueAt.lost(since);
+      if (message.dueAt.value === undefined) messages.mayBegin(message.payload.id, -Infinity);
+      if (message.goneFrom >= since) message.goneFrom = Infinity;
+      message.touchedAt = world.now;
+    }
+  }
+
+  #violated(rule: string, text: string, { id, topic, process }: Run): void {
+    this.#options.violated(rule, text, [id, topic, process.name]);
+  }
+}
+
+/** Makes a call, and tells what became of it as far as that is known. */
+export async function told<T>(known: Known<T>, by: Caller, call: () => Promise<T | undefined>): Promise<void> {
+  const change = known.asked(by);
+  try {
+    const value = await call();
+    if (value === undefined) known.without(change);
+    else known.confirmed(change, value);
+  } catch (error) {
+    known.failed(change);
+    throw error;
+  }
+}
