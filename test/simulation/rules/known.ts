@@ -1,7 +1,7 @@
 import type { World } from '../world/world.js';
 
 /** For how long a call that was not confirmed may still take effect, in milliseconds. */
-const STRAGGLES = 60_000;
+export const STRAGGLES = 60_000;
 
 /** Whoever makes a call. */
 export interface Caller {
@@ -66,6 +66,12 @@ export class Known<T> {
 
   failed(change: Change): void {
     this.#straggles(change, this.#world.now);
+  }
+
+  /** Something else has changed it, too, or may have. */
+  forget(): void {
+    this.#value = undefined;
+    this.#endedAt = this.#world.now;
   }
 
   /** @param since world time from which on Redis has forgotten what it was told */

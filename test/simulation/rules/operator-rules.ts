@@ -1,7 +1,7 @@
 import { LEASE } from '../fleet/topics.js';
 import type { Payload } from '../work/payload.js';
 import type { Calm } from './calm.js';
-import { type Caller, type Change, Known } from './known.js';
+import { type Caller, type Change, Known, STRAGGLES } from './known.js';
 import type { MessageRules } from './message-rules.js';
 import { type RuleOptions, type Run, TIMER_ERROR } from './run.js';
 
@@ -35,8 +35,12 @@ export interface Operated {
 
 /** A call that changes the state of some messages. */
 export interface Action {
+  readonly by: Caller;
+  /** World time. */
   readonly askedAt: number;
-  readonly touched: readonly Operated[];
+  readonly touched: Set<Operated>;
+  /** What it may do to all messages, those that are published meanwhile, too. */
+  readonly ofAll?: 'ends' | 'moves';
 }
 
 /** What operators were told about messages and their topic holds. */
@@ -48,6 +52,8 @@ export class OperatorRules {
   readonly #all = new Map<string, Operated>();
   /** Those that may still be handled, and some that were. */
   readonly #current = new Set<Operated>();
+  /** Those that change all messages there are. */
+  readonly #ofAll = new Set<Action>();
   #lostAt = -Infinity;
 
   constructor(options: OperatorRuleOptions) {
@@ -84,6 +90,10 @@ export class OperatorRules {
     };
     this.#all.set(payload.id, message);
     this.#current.add(message);
+    for (const action of this.#ofAll) {
+      if (action.by.isDead && world.now > action.by.disturbedAt + STRAGGLES) this.#ofAll.delete(action);
+      else this.#touch(message, action);
+    }
   }
 
   /** @param edition of the payload that it comes with */
@@ -109,22 +119,46 @@ export class OperatorRules {
     }
   }
 
-  /** Somebody is about to change the state of these messages. */
-  asked(touched: readonly Operated[]): Action {
-    for (const message of touched) message.open++;
-    return { askedAt: this.#options.world.now, touched };
+  /** Somebody is about to change the state of a message. */
+  asked(by: Caller, message: Operated): Action {
+    const action = { by, askedAt: this.#options.world.now, touched: new Set<Operated>() };
+    this.#touch(message, action);
+    return action;
   }
 
-  ended({ touched }: Action): void {
-    for (const message of touched) {
+  /** Somebody is about to change the state of all there are. */
+  askedOfAll(by: Caller, ofAll: 'ends' | 'moves'): Action {
+    const action = { by, askedAt: this.#options.world.now, touched: new Set<Operated>(), ofAll };
+    for (const message of this.current) this.#touch(message, action);
+    this.#ofAll.add(action);
+    return action;
+  }
+
+  ended(action: Action): void {
+    this.#ofAll.delete(action);
+    for (const message of action.touched) {
       message.open--;
       message.touchedAt = this.#options.world.now;
+      if (action.ofAll === 'moves') message.dueAt.forget();
     }
   }
 
-  /** Nobody expects these messages to be handled any more. */
-  mayEnd(messages: readonly Operated[]): void {
-    for (const { payload } of messages) this.#options.messages.mayBeGone(payload.id);
+  failed(action: Action): void {
+    this.#options.world.after(STRAGGLES, () => this.ended(action));
+  }
+
+  #touch(message: Operated, { touched, ofAll }: Action): void {
+    touched.add(message);
+    message.open++;
+    if (ofAll === 'ends') this.mayEnd(message);
+    if (ofAll !== 'moves') return;
+    this.moving(message, -Infinity);
+    message.dueAt.forget();
+  }
+
+  /** Nobody expects it to be handled any more. */
+  mayEnd({ payload }: Operated): void {
+    this.#options.messages.mayBeGone(payload.id);
   }
 
   /** Somebody was told that it is gone; one that is in flight may begin for as long as its lease lasts. */
@@ -154,6 +188,7 @@ export class OperatorRules {
 
   moved(message: Operated, change: Change, dueAt: number): void {
     message.dueAt.confirmed(change, dueAt);
+    if (message.open > 1) message.dueAt.forget();
     if (message.dueAt.value !== undefined) this.#options.messages.beginsFrom(message.payload.id, dueAt);
   }
 
@@ -209,18 +244,5 @@ export class OperatorRules {
 
   #violated(rule: string, text: string, { id, topic, process }: Run): void {
     this.#options.violated(rule, text, [id, topic, process.name]);
-  }
-}
-
-/** Makes a call, and tells what became of it as far as that is known. */
-export async function told<T>(known: Known<T>, by: Caller, call: () => Promise<T | undefined>): Promise<void> {
-  const change = known.asked(by);
-  try {
-    const value = await call();
-    if (value === undefined) known.without(change);
-    else known.confirmed(change, value);
-  } catch (error) {
-    known.failed(change);
-    throw error;
   }
 }

@@ -7,7 +7,7 @@ import type { Begun } from '../rules/message-rules.js';
 import { BEGIN } from '../world/world.js';
 import { exponential } from '../world/accidents.js';
 import type { Activity, Setting } from './activity.js';
-import { isUnavailable } from './errors.js';
+import { served } from './errors.js';
 import type { Payload } from './payload.js';
 import { type Recurrence, drawRecurrence } from './recurrences.js';
 
@@ -82,7 +82,7 @@ async function scheduleAll(setting: Setting): Promise<void> {
     await process.sleep(exponential(random, faults.scheduleEvery));
     if (!hasSchedules(scene) || !process.connection) break;
     const action = random.pick(ACTIONS);
-    await unlessUnavailable(() => action(setting, random.pick(PLANS)));
+    await served(() => action(setting, random.pick(PLANS)));
   }
   await end(setting);
 }
@@ -170,7 +170,7 @@ async function end({ scene, process, connection }: Setting): Promise<void> {
     await process.sleep(PAUSE);
     const first = [...processes].find((one) => !one.isDead && one.connection);
     if (first !== process || !scene.isEnding || !occurrences.isCaughtUp) continue;
-    await unlessUnavailable(async () => {
+    await served(async () => {
       const all = await connection.schedules.list();
       for (const { id } of all) {
         const asked = occurrences.asked(id, process);
@@ -179,13 +179,5 @@ async function end({ scene, process, connection }: Setting): Promise<void> {
       }
       if (all.length === 0) occurrences.areExpected = false;
     });
-  }
-}
-
-async function unlessUnavailable(action: () => Promise<void>): Promise<void> {
-  try {
-    await action();
-  } catch (error) {
-    if (!isUnavailable(error)) throw error;
   }
 }
