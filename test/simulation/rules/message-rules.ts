@@ -133,6 +133,10 @@ export class MessageRules {
     return this.#messages.has(id);
   }
 
+  isDone(id: string): boolean {
+    return this.#messageOf(id).done > 0;
+  }
+
   /** Whether nobody expects that it is handled any more. */
   isOver(id: string): boolean {
     const { done, mayBeLost } = this.#messageOf(id);

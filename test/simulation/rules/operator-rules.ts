@@ -50,8 +50,8 @@ export class OperatorRules {
   readonly heldUntil: Known<number>;
   readonly #options: OperatorRuleOptions;
   readonly #all = new Map<string, Operated>();
-  /** Those that may still be handled, and some that were. */
-  readonly #current = new Set<Operated>();
+  /** All that are not done, and some that are. */
+  readonly #some = new Set<Operated>();
   /** Those that change all messages there are. */
   readonly #ofAll = new Set<Action>();
   #lostAt = -Infinity;
@@ -62,12 +62,15 @@ export class OperatorRules {
     this.heldUntil = new Known(options.world, -Infinity);
   }
 
-  /** Those that are not known to be over. */
+  /** Those that somebody expects to be handled. */
   get current(): readonly Operated[] {
-    for (const message of this.#current) {
-      if (this.#options.messages.isOver(message.payload.id)) this.#current.delete(message);
-    }
-    return [...this.#current];
+    return this.#undone.filter(({ payload }) => !this.#options.messages.isOver(payload.id));
+  }
+
+  /** Those that may still be handled. */
+  get #undone(): readonly Operated[] {
+    for (const message of this.#some) if (this.#options.messages.isDone(message.payload.id)) this.#some.delete(message);
+    return [...this.#some];
   }
 
   get(id: string): Operated | undefined {
@@ -89,7 +92,7 @@ export class OperatorRules {
       goneFrom: Infinity,
     };
     this.#all.set(payload.id, message);
-    this.#current.add(message);
+    this.#some.add(message);
     for (const action of this.#ofAll) {
       if (action.by.isDead && world.now > action.by.disturbedAt + STRAGGLES) this.#ofAll.delete(action);
       else this.#touch(message, action);
@@ -129,7 +132,7 @@ export class OperatorRules {
   /** Somebody is about to change the state of all there are. */
   askedOfAll(by: Caller, ofAll: 'ends' | 'moves'): Action {
     const action = { by, askedAt: this.#options.world.now, touched: new Set<Operated>(), ofAll };
-    for (const message of this.current) this.#touch(message, action);
+    for (const message of this.#undone) this.#touch(message, action);
     this.#ofAll.add(action);
     return action;
   }
