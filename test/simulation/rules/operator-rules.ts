@@ -26,6 +26,8 @@ export interface Operated {
   begun: number;
   /** World time. */
   begunAt: number;
+  /** The latest one. */
+  run: Run | undefined;
   /** Calls that may change its state, and when the latest of them can have done so. World time. */
   open: number;
   touchedAt: number;
@@ -87,6 +89,7 @@ export class OperatorRules {
       editions: 0,
       begun: 0,
       begunAt: -Infinity,
+      run: undefined,
       open: 0,
       touchedAt: -Infinity,
       goneFrom: Infinity,
@@ -115,6 +118,7 @@ export class OperatorRules {
     if (!message) return;
     message.begun++;
     message.begunAt = begunAt;
+    message.run = run;
     if (begunAt > message.goneFrom) this.#violated('gone', `${run.id} begins although it is gone`, run);
     const known = message.edition.value;
     if (known !== undefined && known !== edition) {
@@ -164,9 +168,22 @@ export class OperatorRules {
     this.#options.messages.mayBeGone(payload.id);
   }
 
-  /** Somebody was told that it is gone; one that is in flight may begin for as long as its lease lasts. */
-  gone(message: Operated, { askedAt }: Action, isInFlight = false): void {
-    if (askedAt > this.#lostAt) message.goneFrom = this.#options.world.now + (isInFlight ? LEASE + TIMER_ERROR : 0);
+  /** Somebody was told that it is gone. */
+  gone(message: Operated, { askedAt }: Action): void {
+    if (askedAt > this.#lostAt) message.goneFrom = this.#options.world.now;
+  }
+
+  /**
+   * Somebody was told that it was in flight, and does not come again after that.
+   *
+   * @param running what handled it when that was asked for
+   */
+  cancelledInFlight(message: Operated, { askedAt }: Action, running: Run | undefined): void {
+    if (askedAt <= this.#lostAt) return;
+    const isThat = running !== undefined && running === message.run;
+    const isKnown = isThat && (!running.isOver || codeOf(running.signal) === 'CANCELLED');
+    // Another delivery may be on its way, and begins at any time of its lease.
+    message.goneFrom = this.#options.world.now + (isKnown ? 0 : LEASE + TIMER_ERROR);
   }
 
   /** Whether it waits for sure, and has waited since before that time. */
@@ -248,4 +265,9 @@ export class OperatorRules {
   #violated(rule: string, text: string, { id, topic, process }: Run): void {
     this.#options.violated(rule, text, [id, topic, process.name]);
   }
+}
+
+/** Why a signal has aborted. */
+function codeOf({ reason }: AbortSignal): unknown {
+  return (reason as { code?: unknown } | undefined)?.code;
 }

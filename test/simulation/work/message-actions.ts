@@ -1,5 +1,6 @@
 import { LEASE, OPERATED, type SimulatedTopic, TOPICS } from '../fleet/topics.js';
 import type { Action, Operated } from '../rules/operator-rules.js';
+import { isCurrent } from '../rules/run.js';
 import { exponential } from '../world/accidents.js';
 import type { Setting } from './activity.js';
 import type { Payload } from './payload.js';
@@ -49,9 +50,11 @@ export class MessageActions {
     const { operators } = this.#setting.scene.rules;
     await this.#one(async (message, ref, action, waited) => {
       operators.mayEnd(message);
+      const running = message.run && isCurrent(message.run) ? message.run : undefined;
       const result = await this.#setting.connection.admin.cancel(OPERATED, ref);
       if (result === 'not-found') operators.notFound(message, action, waited);
-      else operators.gone(message, action, result === 'in-flight');
+      else if (result === 'in-flight') operators.cancelledInFlight(message, action, running);
+      else operators.gone(message, action);
       return `is cancelled: ${result}`;
     });
   }
