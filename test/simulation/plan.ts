@@ -16,5 +16,5 @@ export interface Plan {
   /** Of what the seed draws, what is left out. */
   readonly without?: readonly (keyof Faults)[];
   /** The accidents that may happen; `undefined`: all that chance decides. */
-  readonly only?: readonly Accident[];
+  readonly only?: readonly Accident[] | undefined;
 }

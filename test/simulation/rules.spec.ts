@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bundleProduct } from '../../scripts/setup/simulation.mjs';
+import { OPERATED, RECURRING } from './fleet/topics.js';
 import { evaluate } from './product/evaluate.js';
-import { type Mutation, handlingGuards } from './rules/guards.js';
+import { type Mutation, moreGuards } from './rules/guards.js';
 import { shrink } from './shrink.js';
 import { simulate } from './simulate.js';
 import { TimeLine } from './time-line.js';
@@ -12,7 +13,7 @@ let mutations: readonly Mutation[];
 
 beforeAll(async () => {
   const imported = (await import(MUTATIONS)) as { mutations: readonly Mutation[] };
-  mutations = [...imported.mutations, ...handlingGuards];
+  mutations = [...imported.mutations, ...moreGuards];
 });
 
 async function without(guard: string): Promise<string> {
@@ -43,6 +44,14 @@ describe('the rules of a simulation', () => {
     { guard: 'slots', rule: 'slots', topics: ['first', 'second'] },
     { guard: 'priority', rule: 'turn', topics: ['first', 'second'], seeds: 4, only: [] },
     { guard: 'memory of the first publish', rule: 'repeated', topics: ['debounced'] },
+    { guard: 'pause: nothing', rule: 'paused', topics: ['plain', OPERATED], seeds: 12 },
+    { guard: 'hold: nothing', rule: 'paused', topics: ['plain', OPERATED], seeds: 12 },
+    { guard: 'cancel in flight', rule: 'gone', topics: ['plain', OPERATED], seeds: 12 },
+    { guard: 'edit', rule: 'edit', topics: ['plain', OPERATED], seeds: 12 },
+    { guard: 'resume', rule: 'late', topics: ['plain', OPERATED], seeds: 12 },
+    { guard: 'search', rule: 'unknown', topics: ['plain', OPERATED], seeds: 12 },
+    { guard: 'pause of a schedule', rule: 'occurrence', topics: ['plain', RECURRING], seeds: 12 },
+    { guard: 'catch-up', rule: 'occurrence', topics: ['plain', RECURRING], seeds: 12 },
   ])('$rule: notice that a guard is off: $guard', async ({ guard, rule, topics, seeds = 1, only }) => {
     const copy = evaluate(await without(guard));
     const broken = new Set<string>();

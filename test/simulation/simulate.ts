@@ -1,8 +1,9 @@
 import type { Copy } from './product/evaluate.js';
 import { Fleet } from './fleet/fleet.js';
+import { leftovers } from './fleet/leftovers.js';
 import type { Process } from './fleet/process.js';
 import type { Scene } from './fleet/scene.js';
-import { TOPICS, drawTopics } from './fleet/topics.js';
+import { drawTopics } from './fleet/topics.js';
 import type { Plan } from './plan.js';
 import { type Engine, Server, createEngine } from './redis/server.js';
 import { bury } from './work/burial.js';
@@ -107,26 +108,5 @@ export async function simulate(copy: Copy, plan: Plan, listener?: Listener): Pro
 }
 
 function isBusy(scene: Scene): boolean {
-  return scene.rules.messages.open > 0 || leftovers(scene).length > 0;
-}
-
-/** The keys that hold something of messages that are done. */
-function leftovers({ server, copy }: Scene): string[] {
-  const keys = new copy.product.RedisKeys('dq');
-  const stored = new Set(server.data.keys);
-  return Object.entries(TOPICS).flatMap(([topic, { options }]) =>
-    Array.from({ length: options.partitions ?? 0 }, (_, index) => keys.partition({ topic, index })).flatMap((place) =>
-      [
-        place.scheduled,
-        place.inflight,
-        place.messages,
-        place.deliveries,
-        place.blocked,
-        place.queues,
-        place.running,
-        place.errors,
-        place.dead,
-      ].filter((key) => stored.has(key)),
-    ),
-  );
+  return scene.rules.messages.open > 0 || scene.rules.occurrences.areExpected || leftovers(scene).length > 0;
 }

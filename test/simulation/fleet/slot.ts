@@ -9,15 +9,17 @@ import type { Activity } from '../work/activity.js';
 import { isTransient } from '../work/errors.js';
 import { debounce } from '../work/debouncers.js';
 import { forwardsOf, handlersOf } from '../work/handlers.js';
+import { operate } from '../work/operators.js';
 import { produce } from '../work/producers.js';
 import { produceMany } from '../work/batch-producers.js';
 import { receive } from '../work/receivers.js';
+import { declaredSchedules, schedule } from '../work/schedules.js';
 import { Process } from './process.js';
 import type { Scene } from './scene.js';
 import { LEASE, toldOptions } from './topics.js';
 
 /** What each process does, besides handling messages. */
-const ACTIVITIES: Readonly<Record<string, Activity>> = { produce, produceMany, debounce, receive };
+const ACTIVITIES: Readonly<Record<string, Activity>> = { produce, produceMany, debounce, receive, operate, schedule };
 
 const OPTIONS: DelayQueueModuleOptions = {
   redis: 'redis://none',
@@ -83,7 +85,9 @@ export class Slot {
     const connection = await this.#connect(process);
     const handlers = handlersOf(this.#scene, process, connection);
     const hooks = this.#scene.topics.map((topic) => ({ name: 'Deaths.note', topic, call: rules.deaths.told }));
-    await connection.consume({ handlers, hooks, schedules: [], findProvided: () => [] });
+    await declaredSchedules(this.#scene, process, async (schedules) =>
+      connection.consume({ handlers, hooks, schedules, findProvided: () => [] }),
+    );
     connection.booted(() => undefined);
     process.connection = connection;
     this.#scene.processes.add(process);

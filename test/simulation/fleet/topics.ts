@@ -5,6 +5,10 @@ import type { World } from '../world/world.js';
 /** How long a delivery belongs to its process, in milliseconds. */
 export const LEASE = 3000;
 
+/** Whose messages operators change, and what schedules publish to. */
+export const OPERATED = 'operated';
+export const RECURRING = 'recurring';
+
 /** What is published to a topic, and what has to hold of it. */
 export interface SimulatedTopic {
   readonly options: TopicOptions;
@@ -37,6 +41,8 @@ export const HANDLERS = {
   Troubles: { concurrency: 10 },
   Shared: { concurrency: 3 },
   Client: { concurrency: 5, forwards: true },
+  // What operators and schedules publish to: what others publish takes no room of it.
+  Apart: { concurrency: 20 },
 } as const satisfies Record<string, SimulatedHandler>;
 
 export type HandlerName = keyof typeof HANDLERS;
@@ -101,6 +107,9 @@ export const TOPICS: Readonly<Record<string, SimulatedTopic>> = {
   killing: { options: topic({ partitions: 2, attempts: FEW_ATTEMPTS }), handler: 'Troubles', most: 10 },
   debounced: { options: topic({ partitions: 2 }), onDuplicate: 'replace', most: 100 },
   throttled: { options: topic({ partitions: 2 }), onDuplicate: 'ignore', most: 100 },
+  // Few attempts, so that there are dead letters.
+  [OPERATED]: { options: topic({ partitions: 2, attempts: 3 }), handler: 'Apart', most: 60 },
+  [RECURRING]: { options: topic({ partitions: 2 }), handler: 'Apart', most: 200 },
 };
 
 /** Fewest topics of a seed, and how many messages wait for one of them that keeps it busy. */
@@ -129,10 +138,13 @@ export function toldOptions(topics: readonly string[], ofLimits: boolean): Recor
 
 /** Those that are published to with ids of their own. */
 export function publishedTopics(topics: readonly string[]): string[] {
-  return topics.filter((name) => !TOPICS[name]?.onDuplicate);
+  return topics.filter((name) => {
+    const { onDuplicate, handler } = TOPICS[name] ?? {};
+    return !onDuplicate && handler !== 'Apart';
+  });
 }
 
 /** Whether its messages are gone once they are handed out, so that their ids are free. */
-export function isAtMostOnce(topic: string): boolean {
-  return TOPICS[topic]?.options.delivery === 'at-most-once';
+export function isAtMostOnce(name: string): boolean {
+  return TOPICS[name]?.options.delivery === 'at-most-once';
 }

@@ -4,8 +4,8 @@ export interface Mutation extends SourceMutation {
   readonly guard: string;
 }
 
-/** Guards of what handlers see, which the real-process harness has none of: each with what switches it off. */
-export const handlingGuards: readonly Mutation[] = [
+/** Guards of what handlers, operators and schedules see, which the real-process harness has none of: each with what switches it off. */
+export const moreGuards: readonly Mutation[] = [
   {
     guard: 'attempts: a failure spends one',
     file: 'broker/redis/lua/modules/settle-one.lua',
@@ -59,5 +59,41 @@ export const handlingGuards: readonly Mutation[] = [
     file: 'consumer/capacity/handler-slots.ts',
     find: 'if (this.#outranks(claimant)) {',
     replace: 'if (this.#outranks(claimant) && claimant.priority < 0) {',
+  },
+  {
+    guard: 'cancel in flight: no retry follows',
+    file: 'broker/redis/lua/modules/cancel.lua',
+    find: "format_record(token, delivery, attempt, last_due or now, 'c')",
+    replace: 'format_record(token, delivery, attempt, last_due or now)',
+  },
+  {
+    guard: 'edit: the envelope is replaced',
+    file: 'broker/redis/lua/edit.lua',
+    find: "redis.call('HSET', messages, id, envelope)",
+    replace: "redis.call('HLEN', messages)",
+  },
+  {
+    guard: 'resume: a pause ends',
+    file: 'broker/redis/lua/resume.lua',
+    find: "redis.call('HDEL', meta, 'paused', 'held')",
+    replace: "redis.call('HDEL', meta, 'held')",
+  },
+  {
+    guard: 'search: an id without its key is looked for in all partitions',
+    file: 'producer/find-message.ts',
+    find: 'Array.from({ length: partitions }, async',
+    replace: 'Array.from({ length: 1 }, async',
+  },
+  {
+    guard: 'pause of a schedule: what was published ahead is taken back',
+    file: 'schedules/delay-queue.schedules.ts',
+    find: 'if (found) await this.#takeBack(found);',
+    replace: '',
+  },
+  {
+    guard: 'catch-up: all that was missed is published',
+    file: 'schedules/catch-up.ts',
+    find: "if (next >= outage || catchUp === 'all') {",
+    replace: 'if (next >= now - 1000) {',
   },
 ];

@@ -31,7 +31,7 @@ interface Tracked extends Published {
   /** World time at which it was done last. */
   doneAt: number;
   readonly runs: Set<Run>;
-  /** Redis may have forgotten it, or what became of it. */
+  /** Redis may have forgotten it, or what became of it, or somebody may have taken it away. */
   mayBeLost: boolean;
 }
 
@@ -159,6 +159,43 @@ export class MessageRules {
     if (message.mayBeLost) return;
     this.#waiting.set(message.topic, this.waiting(message.topic) + 1);
     if (message.publishedAt !== undefined) this.open++;
+  }
+
+  isKnown(id: string): boolean {
+    return this.#messages.has(id);
+  }
+
+  isDone(id: string): boolean {
+    return this.#messageOf(id).done > 0;
+  }
+
+  /** Whether nobody expects that it is handled any more. */
+  isOver(id: string): boolean {
+    const { done, mayBeLost } = this.#messageOf(id);
+    return done > 0 || mayBeLost;
+  }
+
+  /** Whether it was stored at that time, in world time, and is still to be handled. */
+  isStored(id: string, at: number): boolean {
+    return !this.isOver(id) && (this.#messageOf(id).publishedAt ?? Infinity) < at;
+  }
+
+  /** Somebody may take it away. */
+  mayBeGone(id: string): void {
+    const message = this.#messageOf(id);
+    if (!this.isOver(id)) this.#left(message);
+    message.mayBeLost = true;
+  }
+
+  /** @param earliest by the clock of Redis, if it is earlier than what was known */
+  mayBegin(id: string, earliest: number): void {
+    const message = this.#messageOf(id);
+    message.earliest = Math.min(message.earliest, earliest);
+  }
+
+  /** @param earliest by the clock of Redis */
+  beginsFrom(id: string, earliest: number): void {
+    this.#messageOf(id).earliest = earliest;
   }
 
   /** It is done, or perhaps lost. */

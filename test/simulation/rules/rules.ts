@@ -1,7 +1,7 @@
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import type { Payload } from '../work/payload.js';
 import type { Process } from '../fleet/process.js';
-import { TOPICS, isAtMostOnce } from '../fleet/topics.js';
+import { OPERATED, RECURRING, TOPICS, isAtMostOnce } from '../fleet/topics.js';
 import type { WatchCall } from '../redis/linked-calls.js';
 import type { Server } from '../redis/server.js';
 import type { Accidents } from '../world/accidents.js';
@@ -15,6 +15,8 @@ import { IdleRules } from './idle-rules.js';
 import { LimitRules } from './limit-rules.js';
 import { type Begun, MessageRules } from './message-rules.js';
 import { OnceRules } from './once-rules.js';
+import { OccurrenceRules } from './occurrence-rules.js';
+import { OperatorRules } from './operator-rules.js';
 import { OwnerRules } from './owner-rules.js';
 import { ReceiptRules } from './receipt-rules.js';
 import { RepeatedRules } from './repeated-rules.js';
@@ -51,6 +53,8 @@ export class Rules {
   readonly #attempts: AttemptRules;
   readonly #onces: OnceRules;
   readonly #served: ServerCalls;
+  readonly operators: OperatorRules;
+  readonly occurrences: OccurrenceRules;
   readonly #idle: IdleRules;
   readonly #limits: LimitRules;
   readonly #owners: OwnerRules;
@@ -84,6 +88,8 @@ export class Rules {
       this.repeated,
       turns,
     ]);
+    this.operators = new OperatorRules({ world, server, violated, messages, calm });
+    this.occurrences = new OccurrenceRules({ world, server, violated, messages, calm });
   }
 
   get isBroken(): boolean {
@@ -115,7 +121,9 @@ export class Rules {
   begin(process: Holder, message: Begun, permit?: Run['permit']): Run {
     this.deliveries++;
     this.handledAt = this.#world.now;
+    if (message.topic === RECURRING) this.occurrences.begin(message);
     const run = this.messages.begin(process, message, permit);
+    if (message.topic === OPERATED) this.operators.begin(run, (message.payload as Payload).edition ?? 0);
     const { limits } = TOPICS[message.topic] ?? {};
     if (limits) this.#limits.begin(run, limits);
     for (const one of [this.#attempts, this.deaths, this.holds, this.#onces, this.repeated]) one.begin(run);
@@ -156,6 +164,8 @@ export class Rules {
     this.#limits.redisLost();
     this.#owners.redisLost();
     this.#served.redisLost(since);
+    this.operators.redisLost(since);
+    this.occurrences.redisLost(since);
   }
 
   /** @param by milliseconds */
@@ -164,6 +174,8 @@ export class Rules {
     this.deaths.clockStepped();
     this.receipts.redisLost();
     this.#limits.redisLost();
+    this.operators.clockStepped();
+    this.occurrences.clockStepped();
   }
 
   watcherOf(process: Process): WatchCall {
@@ -185,6 +197,7 @@ export class Rules {
    */
   conclude(calm: number): void {
     if (!this.isBroken) this.messages.conclude(calm);
+    if (!this.isBroken) this.occurrences.conclude();
   }
 
   /**

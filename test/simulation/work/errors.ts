@@ -6,3 +6,14 @@ export function isUnavailable(error: unknown): boolean {
 export function isTransient(error: unknown): boolean {
   return isUnavailable(error) && (error as { transient: boolean }).transient;
 }
+
+/** @returns whether Redis has served it, for sure */
+export async function served(action: () => Promise<void>): Promise<boolean> {
+  try {
+    await action();
+    return true;
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    return false;
+  }
+}

@@ -5,8 +5,9 @@ import type { MessageHandler } from '../../../lib/consumer/message-handler.inter
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import type { Process } from '../fleet/process.js';
 import type { Scene } from '../fleet/scene.js';
-import { HANDLERS, type HandlerName, LEASE, type SimulatedHandler, TOPICS } from '../fleet/topics.js';
+import { HANDLERS, type HandlerName, LEASE, RECURRING, type SimulatedHandler, TOPICS } from '../fleet/topics.js';
 import { handleBatch, handleMessage } from './handling.js';
+import { asOccurrence } from './schedules.js';
 
 type Called = (messages: readonly DelayedMessage[]) => Promise<unknown>;
 
@@ -52,7 +53,8 @@ function callOf(scene: Scene, process: Process, name: string): Called {
     const end = rules.called(process, { name, batch, concurrency }, messages);
     try {
       if (batch !== undefined) return await handleBatch(scene, process, messages);
-      return await handleMessage(scene, process, messages[0] as DelayedMessage);
+      const [message] = messages as [DelayedMessage];
+      return await handleMessage(scene, process, message.topic === RECURRING ? asOccurrence(message) : message);
     } finally {
       end();
     }

@@ -1,6 +1,7 @@
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import type { Process } from '../fleet/process.js';
 import type { Scene } from '../fleet/scene.js';
+import type { Begun } from '../rules/message-rules.js';
 import type { Payload } from './payload.js';
 
 /**
@@ -8,12 +9,7 @@ import type { Payload } from './payload.js';
  *
  * @param isSpoilt whether it fails whatever it does
  */
-export async function handleMessage(
-  scene: Scene,
-  process: Process,
-  message: DelayedMessage,
-  isSpoilt = false,
-): Promise<void> {
+export async function handleMessage(scene: Scene, process: Process, message: Begun, isSpoilt = false): Promise<void> {
   const { rules, world } = scene;
   const { id, takes, hangs, trouble } = message.payload as Payload;
   const run = rules.begin(process, message);
@@ -44,7 +40,7 @@ export async function handleBatch(
 }
 
 /** What its handler throws. */
-function errorOf({ copy, server }: Scene, { payload, attempt, signal }: DelayedMessage): Error | undefined {
+function errorOf({ copy, server }: Scene, { payload, attempt, signal }: Begun): Error | undefined {
   const { throws, trouble } = payload as Payload;
   const { RateLimitedError, UnrecoverableError } = copy.product;
   if (signal.aborted || attempt <= throws) return new Error('Not yet');

@@ -28,7 +28,9 @@ export function drawLag(random: SeededRandom): number {
 /** A message with a delay, in milliseconds. */
 export function drawMessage({ server, faults }: Scene, random: SeededRandom, { topic, key, index, lag }: Place) {
   const isDelayed = random.next() < 0.3;
-  const delay = Math.round(TOPICS[topic]?.ordered ? lag : isDelayed ? Math.min(LONGEST_DELAY, exponential(random, DELAY)) : 0);
+  const delay = Math.round(
+    TOPICS[topic]?.ordered ? lag : isDelayed ? Math.min(LONGEST_DELAY, exponential(random, DELAY)) : 0,
+  );
   const hangs = random.next() < faults.hangs;
   const isSlow = hangs || random.next() < faults.slow;
   const isShort = random.next() < 0.6;

@@ -12,6 +12,8 @@ export interface Payload {
   readonly earliest: number;
   /** What its handler does in place of having done it. */
   readonly trouble?: Trouble;
+  /** Grows when somebody replaces the payload. */
+  readonly edition?: number;
 }
 
 export type Trouble =

@@ -63,6 +63,9 @@ export interface Faults {
   outside: number;
   twice: number;
   lapses: number;
+  /** Mean time between two actions of the operator of a process, and between two changes of schedules. */
+  operateEvery: number;
+  scheduleEvery: number;
 }
 
 /** Nothing goes wrong. */
@@ -104,6 +107,8 @@ export const CALM: Faults = {
   outside: 0.2,
   twice: 0.01,
   lapses: 0,
+  operateEvery: Infinity,
+  scheduleEvery: Infinity,
 };
 
 interface Draw {
@@ -151,6 +156,8 @@ const DRAWN: Partial<Record<keyof Faults, Draw>> = {
   outside: { share: 0.7, from: 0.05, to: 1 },
   twice: { share: 0.5, from: 0.01, to: 0.5 },
   lapses: { share: 0.5, from: 0.001, to: 0.1 },
+  operateEvery: { share: 0.8, from: 50, to: 3000 },
+  scheduleEvery: { share: 0.8, from: 300, to: 10_000 },
 };
 
 /** In one of so many seeds nothing is stored when a failover has happened. */
