@@ -1,4 +1,5 @@
 import type { Clock, Timer } from './clock.js';
+import { onAbort } from './on-abort.js';
 
 /** What {@link within} rejects with if time is up. */
 export class TimeUp extends Error {
@@ -26,17 +27,17 @@ export async function within<T>(
   { signal, error = () => new TimeUp(timeout) }: DeadlineOptions = {},
 ): Promise<T> {
   let timer: Timer | undefined;
-  let end: (() => void) | undefined;
+  let ignore: (() => void) | undefined;
   const timeUp = new Promise<never>((_, reject) => {
-    end = () => reject(error());
+    const end = (): void => reject(error());
     timer = clock.setTimer(timeout, end);
-    signal?.addEventListener('abort', end);
+    ignore = signal && onAbort(signal, end);
     if (signal?.aborted) end();
   });
   try {
     return await Promise.race([promise, timeUp]);
   } finally {
     timer?.cancel();
-    if (end) signal?.removeEventListener('abort', end);
+    ignore?.();
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from './clock.js';
+import { onAbort } from './on-abort.js';
 
 /** Resolves after `delay` milliseconds, or as soon as the signal is aborted. */
 export function sleep(clock: Clock, delay: number, signal?: AbortSignal): Promise<void> {
@@ -6,10 +7,10 @@ export function sleep(clock: Clock, delay: number, signal?: AbortSignal): Promis
     if (signal?.aborted) return resolve();
     const wake = (): void => {
       timer.cancel();
-      signal?.removeEventListener('abort', wake);
+      ignore?.();
       resolve();
     };
     const timer = clock.setTimer(delay, wake);
-    signal?.addEventListener('abort', wake);
+    const ignore = signal && onAbort(signal, wake);
   });
 }

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { quoted } from '../../log.js';
 import type { DeadLetter } from '../../messages/dead-letter.interface.js';
 import { toFailure } from '../../messages/failure.js';
@@ -46,8 +45,6 @@ export class DeadLetterNotifier {
 
   constructor(context: ConsumerContext, hooks: readonly DeadLetterHook[]) {
     this.#context = context;
-    // As many calls wait for it as run.
-    setMaxListeners(0, this.#closing.signal);
     for (const hook of hooks) this.#hooks.set(hook.topic, [...(this.#hooks.get(hook.topic) ?? []), hook]);
   }
 
