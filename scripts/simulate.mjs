@@ -5,7 +5,7 @@
  *   --minutes N     for how long
  *   --messages N    how many each seed publishes (2000)
  *   --processes N   of each fleet (4)
- *   --topics LIST   what is published (messages of all topics)
+ *   --topics LIST   what is published (messages of the topics that the seed draws)
  *   --jobs N        how many are played at once (as many as there are processors)
  *   --with REVISION some of the processes run the product as it was then
  *   --each          prints the hash of each seed

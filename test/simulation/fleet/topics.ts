@@ -133,6 +133,6 @@ export function publishedTopics(topics: readonly string[]): string[] {
 }
 
 /** Whether its messages are gone once they are handed out, so that their ids are free. */
-export function isAtMostOnce(topic: string): boolean {
-  return TOPICS[topic]?.options.delivery === 'at-most-once';
+export function isAtMostOnce(name: string): boolean {
+  return TOPICS[name]?.options.delivery === 'at-most-once';
 }
