@@ -5,8 +5,8 @@
  *   --minutes N     for how long
  *   --messages N    how many each seed publishes (2000)
  *   --processes N   of each fleet (4)
- *   --topics LIST   what is published (messages of all topics)
  *   --faults JSON   what goes wrong in place of what the seeds draw, as in test/simulation/world/faults.ts
+ *   --topics LIST   what is published (messages of the topics that the seed draws)
  *   --jobs N        how many are played at once (as many as there are processors)
  *   --with REVISION some of the processes run the product as it was then
  *   --each          prints the hash of each seed
