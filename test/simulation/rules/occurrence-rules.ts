@@ -96,6 +96,13 @@ export class OccurrenceRules {
     if (recurrence) schedule.interval = { recurrence, openedAt: world.now, from, latest: -Infinity };
   }
 
+  /** It occurs again, by a rule that nobody knows for sure. */
+  resumed(id: string, change: Change): void {
+    const { state } = this.#scheduleOf(id);
+    state.without(change);
+    state.forget();
+  }
+
   failed(id: string, change: Change): void {
     this.#scheduleOf(id).state.failed(change);
   }

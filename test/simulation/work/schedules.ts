@@ -106,6 +106,8 @@ async function put({ scene, process, connection, random }: Setting, plan: Plan):
     const stored = { ...recurrence, phase };
     scene.world.trace(process.name, `schedule ${id} is stored: ${JSON.stringify(recurrence.given)}`);
     rule.confirmed(changes[1], stored);
+    // Where intervals count from is told only of what is not paused.
+    if (phase === undefined) rule.forget();
     occurrences.confirmed(id, changes[0], { recurrence: paused ? undefined : stored });
   } catch (error) {
     rule.failed(changes[1]);
@@ -115,22 +117,21 @@ async function put({ scene, process, connection, random }: Setting, plan: Plan):
 }
 
 async function pause(setting: Setting, plan: Plan): Promise<void> {
-  await changeState(setting, plan, 'pause', () => undefined);
+  await changeState(setting, plan, 'pause');
 }
 
 async function remove(setting: Setting, plan: Plan): Promise<void> {
-  await changeState(setting, plan, 'remove', () => undefined);
+  await changeState(setting, plan, 'remove');
 }
 
 async function resume(setting: Setting, plan: Plan): Promise<void> {
-  await changeState(setting, plan, 'resume', () => setting.scene.rules.occurrences.ruleOf(plan.id).value);
+  await changeState(setting, plan, 'resume');
 }
 
 async function changeState(
   { scene, process, connection }: Setting,
   { id, isSteady }: Plan,
   method: 'pause' | 'resume' | 'remove',
-  recurrence: () => Recurrence | undefined,
 ): Promise<void> {
   if (isSteady) return;
   const { occurrences } = scene.rules;
@@ -138,8 +139,10 @@ async function changeState(
   try {
     const isFound = await connection.schedules[method](id);
     scene.world.trace(process.name, `${method} of schedule ${id}: ${isFound}`);
-    if (isFound) occurrences.confirmed(id, asked, { recurrence: recurrence() });
-    else occurrences.notFound(id, asked);
+    const recurrence = method === 'resume' ? occurrences.ruleOf(id).value : undefined;
+    if (!isFound) occurrences.notFound(id, asked);
+    else if (method === 'resume' && !recurrence) occurrences.resumed(id, asked);
+    else occurrences.confirmed(id, asked, { recurrence });
   } catch (error) {
     occurrences.failed(id, asked);
     throw error;
