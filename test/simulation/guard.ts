@@ -14,6 +14,7 @@ const { values } = parseArgs({
     deliveries: { type: 'string', default: '100000' },
     messages: { type: 'string', default: '500' },
     processes: { type: 'string', default: '4' },
+    topics: { type: 'string' },
   },
 });
 
@@ -73,5 +74,11 @@ async function reach(): Promise<number> {
 }
 
 async function play(copy: Copy, seed: number): ReturnType<typeof simulate> {
-  return simulate(copy, { seed, messages: Number(values.messages), processes: Number(values.processes) });
+  const { messages, processes, topics } = values;
+  return simulate(copy, {
+    seed,
+    messages: Number(messages),
+    processes: Number(processes),
+    topics: topics === undefined ? undefined : String(topics).split(','),
+  });
 }

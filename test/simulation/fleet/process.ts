@@ -19,7 +19,8 @@ export interface ProcessOptions {
   /** What it runs. */
   readonly product: Product;
   readonly jitter: SeededRandom;
-  readonly hasRun: (process: Process) => void;
+  readonly willRun: (call: string) => void;
+  readonly hasRun: (process: Process, call: string) => void;
 }
 
 /** One process from its start to its end. */
@@ -74,8 +75,12 @@ export class Process implements Host, Clock {
     this.#options.world.trace(this.name, 'is gone');
   }
 
-  hasRun(): void {
-    this.#options.hasRun(this);
+  willRun(call: string): void {
+    this.#options.willRun(call);
+  }
+
+  hasRun(call: string): void {
+    this.#options.hasRun(this, call);
   }
 
   at(time: number, run: () => void): WorldEvent {

@@ -11,7 +11,7 @@ import { isTransient } from '../work/errors.js';
 import { handleMessage } from '../work/handling.js';
 import { produce } from '../work/producers.js';
 import { receive } from '../work/receivers.js';
-import { Process } from './process.js';
+import { Process, type ProcessOptions } from './process.js';
 import type { Scene } from './scene.js';
 import { LEASE, TOPICS, toldOptions } from './topics.js';
 
@@ -34,18 +34,18 @@ export class Slot {
   process: Process | undefined;
   readonly #scene: Scene;
   readonly #index: number;
-  readonly #hasRun: (process: Process) => void;
+  readonly #watchers: Pick<ProcessOptions, 'willRun' | 'hasRun'>;
   readonly #work: SeededRandom;
   readonly #network: SeededRandom;
   readonly #jitter: SeededRandom;
   readonly #builds: SeededRandom;
   #starts = 0;
 
-  constructor(scene: Scene, index: number, hasRun: (process: Process) => void) {
+  constructor(scene: Scene, index: number, watchers: Pick<ProcessOptions, 'willRun' | 'hasRun'>) {
     const { world } = scene;
     this.#scene = scene;
     this.#index = index;
-    this.#hasRun = hasRun;
+    this.#watchers = watchers;
     this.#work = world.random(`work ${index}`);
     this.#network = world.random(`network ${index}`);
     this.#builds = world.random(`builds ${index}`);
@@ -67,7 +67,7 @@ export class Slot {
       isTold: this.#index === 0 || this.#work.next() < TOLD,
       product,
       jitter: this.#jitter,
-      hasRun: this.#hasRun,
+      ...this.#watchers,
     });
     process.link = new Link({ world, server, product, host: process, faults, accidents, random: this.#network });
     this.process = process;

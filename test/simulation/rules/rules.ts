@@ -1,14 +1,16 @@
 import type { Payload } from '../work/payload.js';
-import type { Process } from '../fleet/process.js';
+import { Process } from '../fleet/process.js';
 import { TOPICS } from '../fleet/topics.js';
 import type { WatchCall } from '../redis/linked-calls.js';
 import type { Server } from '../redis/server.js';
 import type { Accidents } from '../world/accidents.js';
 import type { World } from '../world/world.js';
+import { DeliveryRules } from './delivery-rules.js';
 import { IdleRules } from './idle-rules.js';
 import { LimitRules } from './limit-rules.js';
 import { type Begun, MessageRules } from './message-rules.js';
 import { OwnerRules } from './owner-rules.js';
+import { PermitRules } from './permit-rules.js';
 import { ReceiptRules } from './receipt-rules.js';
 import type { Holder, Run } from './run.js';
 
@@ -25,6 +27,9 @@ export interface Violation {
 /** Many more calls than any load of a simulation makes: at the start, for each delivery, and in each second. */
 const BUDGET = { start: 5000, delivery: 20, second: 100 };
 
+/** For how long what a rate has permitted may matter after Redis has forgotten it, in milliseconds. */
+const LONGEST_BEGIN = 10_000;
+
 /** What must hold, whatever goes wrong. It is told of all that happens, and notes the first promise that is broken. */
 export class Rules {
   readonly violations: Violation[] = [];
@@ -34,9 +39,11 @@ export class Rules {
   handledAt = -Infinity;
   readonly messages: MessageRules;
   readonly receipts: ReceiptRules;
+  readonly #deliveries: DeliveryRules;
   readonly #idle: IdleRules;
   readonly #limits: LimitRules;
   readonly #owners: OwnerRules;
+  readonly #permits: PermitRules;
   readonly #world: World;
   readonly #begunAt: number;
 
@@ -44,6 +51,8 @@ export class Rules {
     this.#world = world;
     this.#begunAt = world.now;
     const violated = (rule: string, text: string, about: readonly string[]): void => this.#violated(rule, text, about);
+    this.#deliveries = new DeliveryRules({ world, server, violated });
+    this.#permits = new PermitRules({ world, server, violated });
     this.messages = new MessageRules({ world, server, violated });
     this.#idle = new IdleRules({ world, server, violated });
     this.#limits = new LimitRules({ world, server, violated });
@@ -83,6 +92,10 @@ export class Rules {
     const run = this.messages.begin(process, message, permit);
     const { limits } = TOPICS[message.topic] ?? {};
     if (limits) this.#limits.begin(run, limits);
+    if (process instanceof Process && permit === undefined) {
+      this.#deliveries.begin(process, run);
+      if (limits?.rateLimit && limits.rateLimit.by !== 'key') this.#permits.begin(process, run);
+    }
     return run;
   }
 
@@ -90,6 +103,7 @@ export class Rules {
     this.handledAt = this.#world.now;
     this.messages.end(run, isDone);
     this.#limits.end(run);
+    if (run.process instanceof Process && run.permit === undefined) this.#deliveries.end(run.process, run);
   }
 
   /** A process was told that Redis has taken its acknowledgement. */
@@ -112,6 +126,8 @@ export class Rules {
     this.messages.redisLost(since);
     this.receipts.redisLost();
     this.#limits.redisLost();
+    this.#deliveries.redisLost();
+    this.#permits.redisLost(LONGEST_BEGIN);
   }
 
   /** @param by milliseconds */
@@ -119,12 +135,21 @@ export class Rules {
     this.messages.clockStepped(by);
     this.receipts.redisLost();
     this.#limits.redisLost();
+    this.#deliveries.redisLost();
+    this.#permits.redisLost(LONGEST_BEGIN);
   }
 
   watcherOf(process: Process): WatchCall {
-    return (name, place, given, run) => {
-      this.#called();
-      return this.#owners.watch(process, { name, place, given }, run);
+    return (name, place, given) => {
+      const call = { name, place, given };
+      const overdue = this.#deliveries.sent(process, call);
+      return (run) => {
+        this.#called();
+        const reply = this.#owners.watch(process, call, run);
+        this.#deliveries.ran(process, call, reply, overdue);
+        this.#permits.ran(process, call, reply);
+        return reply;
+      };
     };
   }
 
