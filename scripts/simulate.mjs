@@ -6,6 +6,7 @@
  *   --messages N    how many each seed publishes (2000)
  *   --processes N   of each fleet (4)
  *   --topics LIST   what is published (messages of all topics)
+ *   --epilogue NAME what is done in the end (what each seed chooses)
  *   --jobs N        how many are played at once (as many as there are processors)
  *   --with REVISION some of the processes run the product as it was then
  *   --each          prints the hash of each seed
@@ -32,10 +33,10 @@ await runScript(async () => {
   const { main, guard } = await bundleSimulator();
   const args = process.argv.slice(2);
   mkdirSync('dist-simulation', { recursive: true });
-  const guards = valueOf(args, '--guards');
+  const guards = taken(args, '--guards');
   if (guards !== undefined) {
     const { playGuards } = await import('./setup/guards.mjs');
-    const options = { jobs: valueOf(args, '--jobs'), reports: valueOf(args, '--reports') };
+    const options = { jobs: taken(args, '--jobs'), reports: taken(args, '--reports') };
     return (await playGuards(guard, guards, args, options)) === 0 ? 0 : 1;
   }
   const revision = valueOf(args, '--with') ?? planned(valueOf(args, '--plan'));
@@ -49,6 +50,12 @@ await runScript(async () => {
 function valueOf(args, option) {
   const at = args.indexOf(option);
   return at < 0 ? undefined : args[at + 1];
+}
+
+/** The same, for others than the program that plays. */
+function taken(args, option) {
+  const at = args.indexOf(option);
+  return at < 0 ? undefined : args.splice(at, 2)[1];
 }
 
 /** The revision that a saved plan names. */

@@ -5,7 +5,6 @@ import { simulate } from './simulate.js';
 
 /** The program that `npm run simulate -- --guards` runs for each guard: it prints what the simulation notices without it, as JSON. */
 const { values } = parseArgs({
-  strict: false,
   options: {
     intact: { type: 'string' },
     product: { type: 'string' },
@@ -15,6 +14,7 @@ const { values } = parseArgs({
     messages: { type: 'string', default: '500' },
     processes: { type: 'string', default: '4' },
     topics: { type: 'string' },
+    epilogue: { type: 'string' },
   },
 });
 
@@ -74,11 +74,12 @@ async function reach(): Promise<number> {
 }
 
 async function play(copy: Copy, seed: number): ReturnType<typeof simulate> {
-  const { messages, processes, topics } = values;
+  const { messages, processes, topics, epilogue } = values;
   return simulate(copy, {
     seed,
     messages: Number(messages),
     processes: Number(processes),
-    topics: topics === undefined ? undefined : String(topics).split(','),
+    topics: topics?.split(','),
+    epilogue,
   });
 }

@@ -20,6 +20,7 @@ const { values } = parseArgs({
     messages: { type: 'string', default: '2000' },
     processes: { type: 'string', default: '4' },
     topics: { type: 'string' },
+    epilogue: { type: 'string' },
     jobs: { type: 'string', default: String(availableParallelism()) },
     plan: { type: 'string' },
     lines: { type: 'boolean', default: false },
@@ -52,12 +53,13 @@ else if (values.plan !== undefined) await replay(JSON.parse(readFileSync(values.
 else await playAll();
 
 function planOf(seed: number): Plan {
-  const { messages, processes, topics } = values;
+  const { messages, processes, topics, epilogue } = values;
   return {
     seed,
     messages: Number(messages),
     processes: Number(processes),
     topics: topics?.split(','),
+    epilogue,
     with: values.with,
   };
 }

@@ -11,6 +11,8 @@ export interface Plan {
   readonly with?: string | undefined;
   /** Those that the fleet has; `undefined`: all. */
   readonly topics?: readonly string[] | undefined;
+  /** What is done in the end; `undefined`: what the seed chooses. */
+  readonly epilogue?: string | undefined;
   /** Of what the seed draws, what is left out. */
   readonly without?: readonly (keyof Faults)[];
   /** The accidents that may happen; `undefined`: all that chance decides. */

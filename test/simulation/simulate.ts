@@ -1,4 +1,6 @@
 import type { Copy } from './product/evaluate.js';
+import { EPILOGUES } from './epilogue/epilogues.js';
+import { Stage } from './epilogue/stage.js';
 import { Fleet } from './fleet/fleet.js';
 import type { Process } from './fleet/process.js';
 import type { Scene } from './fleet/scene.js';
@@ -68,8 +70,20 @@ export async function simulate(copy: Copy, plan: Plan, listener?: Listener): Pro
   const rules = new Rules(world, server, accidents);
   const { topics = Object.keys(TOPICS) } = plan;
   const processes = new Set<Process>();
-  const scene: Scene = { world, server, copy, faults, accidents, rules, processes, topics, isEnding: false };
-  new Fleet(scene, plan.processes).start();
+  const scene: Scene = {
+    world,
+    server,
+    copy,
+    faults,
+    accidents,
+    rules,
+    processes,
+    topics,
+    deployed: {},
+    isEnding: false,
+  };
+  const fleet = new Fleet(scene, plan.processes);
+  fleet.start();
 
   const isEnough = (): boolean => rules.messages.confirmed >= plan.messages || rules.isBroken;
   await world.runUntil(isEnough, BEGIN + LONGEST);
@@ -85,6 +99,8 @@ export async function simulate(copy: Copy, plan: Plan, listener?: Listener): Pro
   const left = leftovers(scene);
   if (!rules.isBroken && left.length > 0) rules.left(left);
   if (!rules.isBroken && world.random('rest').integer(1, RESTING) === 1) await rules.rest(plan.processes);
+  const { epilogue = world.random('epilogue').pick(Object.keys(EPILOGUES)) } = plan;
+  if (!rules.isBroken) await EPILOGUES[epilogue]?.(new Stage(scene, fleet));
   return {
     plan,
     hash: world.hash,

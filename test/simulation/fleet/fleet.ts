@@ -37,11 +37,11 @@ export class Fleet {
   start(): void {
     const { world, accidents, faults } = this.#scene;
     const starts = world.random('starts');
-    for (const slot of this.slots) world.after(starts.between(0, 500), () => this.#start(slot));
+    for (const slot of this.slots) world.after(starts.between(0, 500), () => this.begin(slot));
     this.#befall('killed', faults.killEvery, (random, slot) => this.#kill(random, slot));
     this.#befall('stopped', faults.freezeEvery, (random, { process }) => process?.freeze(standstill(random)));
     this.#befall('left', faults.leaveEvery, (random, slot) => {
-      slot.leave(() => world.after(exponential(random, RESTART), () => this.#start(slot)));
+      slot.leave(() => world.after(exponential(random, RESTART), () => this.begin(slot)));
     });
     this.#befall('deaf', faults.deafEvery, (random, { process }) => process?.link.deafen(exponential(random, 5000)));
     this.#befall('cut off', faults.cutOffEvery, (_random, { process }) => process?.link.deafen(Infinity));
@@ -86,6 +86,11 @@ export class Fleet {
     });
   }
 
+  /** A deploy of one process. */
+  restart(slot: Slot): void {
+    slot.leave(() => this.begin(slot));
+  }
+
   #befall(kind: string, every: number, befall: (random: SeededRandom, slot: Slot) => void): void {
     this.#scene.accidents.recur(kind, every, (random) => {
       const slot = random.pick(this.slots);
@@ -122,10 +127,10 @@ export class Fleet {
 
   #kill(random: SeededRandom, slot: Slot): void {
     slot.process?.end();
-    this.#scene.world.after(exponential(random, RESTART), () => this.#start(slot));
+    this.#scene.world.after(exponential(random, RESTART), () => this.begin(slot));
   }
 
-  #start(slot: Slot): void {
+  begin(slot: Slot): void {
     const { rules } = this.#scene;
     slot.start().catch((error: unknown) => {
       if (slot.process?.isDead === false) rules.failed(`${slot.process.name} starts`, error);

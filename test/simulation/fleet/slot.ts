@@ -53,6 +53,33 @@ export class Slot {
   }
 
   async start(): Promise<void> {
+    const process = this.#boot();
+    const connection = await this.#connect(process);
+    const handler = this.#handler(process, connection);
+    await connection.consume({ handlers: [handler], hooks: [], schedules: [], findProvided: () => [] });
+    this.#begin(process, connection);
+    const run = (what: string, work: () => Promise<void>): void => {
+      work().catch((error: unknown) => this.#scene.rules.failed(`${process.name} ${what}`, error));
+    };
+    for (const [name, begin] of Object.entries(ACTIVITIES)) {
+      const random = this.#scene.world.random(`${name} ${process.name}`);
+      begin({ scene: this.#scene, process, connection, random, run });
+    }
+  }
+
+  /** One that only publishes, when it is told to. */
+  async startProducer(): Promise<void> {
+    const process = this.#boot();
+    this.#begin(process, await this.#connect(process, { ...OPTIONS, consumer: false }));
+  }
+
+  #begin(process: Process, connection: DelayQueueConnection): void {
+    connection.booted(() => undefined);
+    process.connection = connection;
+    this.#scene.processes.add(process);
+  }
+
+  #boot(): Process {
     const { world, server, copy, faults, accidents } = this.#scene;
     const { beside } = copy;
     // A deploy, or a rollback.
@@ -72,19 +99,7 @@ export class Slot {
     process.link = new Link({ world, server, product, host: process, faults, accidents, random: this.#network });
     this.process = process;
     world.trace(process.name, isOther ? 'starts, with the other build' : 'starts');
-    const connection = await this.#connect(process);
-    const handler = this.#handler(process, connection);
-    await connection.consume({ handlers: [handler], hooks: [], schedules: [], findProvided: () => [] });
-    connection.booted(() => undefined);
-    process.connection = connection;
-    this.#scene.processes.add(process);
-    const run = (what: string, work: () => Promise<void>): void => {
-      work().catch((error: unknown) => this.#scene.rules.failed(`${process.name} ${what}`, error));
-    };
-    for (const [name, begin] of Object.entries(ACTIVITIES)) {
-      const random = world.random(`${name} ${process.name}`);
-      begin({ scene: this.#scene, process, connection, random, run });
-    }
+    return process;
   }
 
   /** @param then called when it has ended as it should */
@@ -105,7 +120,7 @@ export class Slot {
       .catch(() => {});
   }
 
-  async #connect(process: Process): Promise<DelayQueueConnection> {
+  async #connect(process: Process, base = OPTIONS): Promise<DelayQueueConnection> {
     const { server, world } = this.#scene;
     const { product } = process;
     const line = (level: string) => (text: string) => world.trace(process.name, `${level}: ${text}`);
@@ -123,7 +138,8 @@ export class Slot {
       booted: () => {},
       whileStopping: async (stopping) => stopping,
     };
-    const options = product.resolveOptions({ ...OPTIONS, topics: toldOptions(this.#scene.topics, process.isTold) });
+    const topics = { ...toldOptions(this.#scene.topics, process.isTold), ...this.#scene.deployed };
+    const options = product.resolveOptions({ ...base, topics });
     const connection = await product.DelayQueueConnection.create({ name: 'default', options, backend, log });
     connection.events.tap('acked', ({ id }) => this.#scene.rules.acked(id, process));
     connection.events.tap('errors', ({ source, error }) => {

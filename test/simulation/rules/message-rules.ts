@@ -119,6 +119,14 @@ export class MessageRules {
     message.ackedAt = this.#options.world.now;
   }
 
+  /** Nobody is to wait for it any more. */
+  removed(id: string): void {
+    const message = this.#messageOf(id);
+    if (message.mayBeLost) return;
+    this.#left(message);
+    message.mayBeLost = true;
+  }
+
   /** What seemed to end it had no effect. */
   undone({ id }: Run): void {
     const message = this.#messageOf(id);

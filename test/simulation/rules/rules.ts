@@ -37,6 +37,8 @@ export class Rules {
   calls = 0;
   /** When a handler was last called, or has ended. World time. */
   handledAt = -Infinity;
+  /** Told of each run that begins. */
+  onBegin: ((run: Run) => void) | undefined;
   readonly messages: MessageRules;
   readonly receipts: ReceiptRules;
   readonly #deliveries: DeliveryRules;
@@ -50,7 +52,7 @@ export class Rules {
   constructor(world: World, server: Server, accidents: Accidents) {
     this.#world = world;
     this.#begunAt = world.now;
-    const violated = (rule: string, text: string, about: readonly string[]): void => this.#violated(rule, text, about);
+    const violated = (rule: string, text: string, about: readonly string[]): void => this.violated(rule, text, about);
     this.#deliveries = new DeliveryRules({ world, server, violated });
     this.#permits = new PermitRules({ world, server, violated });
     this.messages = new MessageRules({ world, server, violated });
@@ -81,7 +83,7 @@ export class Rules {
   }
 
   refused(id: string, error: unknown): void {
-    this.#violated('refused', `the publish of ${id} was refused: ${(error as Error).message}`, [id]);
+    this.violated('refused', `the publish of ${id} was refused: ${(error as Error).message}`, [id]);
   }
 
   // ── what handlers do ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -90,6 +92,7 @@ export class Rules {
     this.deliveries++;
     this.handledAt = this.#world.now;
     const run = this.messages.begin(process, message, permit);
+    this.onBegin?.(run);
     const { limits } = TOPICS[message.topic] ?? {};
     if (limits) this.#limits.begin(run, limits);
     if (process instanceof Process && permit === undefined) {
@@ -114,7 +117,7 @@ export class Rules {
   // ── what happens to processes and Redis ─────────────────────────────────────────────────────────────────────────────
 
   failed(what: string, error: unknown): void {
-    this.#violated('failed', `${what}: ${(error as Error).stack ?? String(error)}`, []);
+    this.violated('failed', `${what}: ${(error as Error).stack ?? String(error)}`, []);
   }
 
   /**
@@ -177,17 +180,17 @@ export class Rules {
 
   /** @param keys that still hold something although nothing is left to do */
   left(keys: readonly string[]): void {
-    this.#violated('left', `something is left in ${keys.slice(0, 5).join(', ')}`, keys);
+    this.violated('left', `something is left in ${keys.slice(0, 5).join(', ')}`, keys);
   }
 
   /** Nobody asks again and again without a pause. */
   #called(): void {
     const { start, delivery, second } = BUDGET;
     const most = start + this.deliveries * delivery + ((this.#world.now - this.#begunAt) / 1000) * second;
-    if (++this.calls > most) this.#violated('storm', `${this.calls} calls for ${this.deliveries} deliveries`, []);
+    if (++this.calls > most) this.violated('storm', `${this.calls} calls for ${this.deliveries} deliveries`, []);
   }
 
-  #violated(rule: string, text: string, about: readonly string[]): void {
+  violated(rule: string, text: string, about: readonly string[]): void {
     this.#world.trace('rules', `${rule}: ${text}`);
     this.violations.push({ rule, text, about, at: this.#world.now });
   }

@@ -137,8 +137,8 @@ const DRAWN: Partial<Record<keyof Faults, Draw>> = {
   lostAnswers: { share: 0.5, from: 1e-5, to: 1e-2 },
   lateCopies: { share: 0.4, from: 1e-4, to: 1e-2 },
   copyDelay: { share: 0.7, from: 10, to: 60_000 },
-  copiedWorst: { share: 0.3, from: 3e-3, to: 0.1 },
-  lostWorst: { share: 0.3, from: 3e-3, to: 0.1 },
+  copiedWorst: { share: 0.6, from: 3e-3, to: 0.1 },
+  lostWorst: { share: 0.6, from: 3e-3, to: 0.1 },
   stillArrive: { share: 0.5, from: 0.01, to: 1 },
   sentAgain: { share: 0.5, from: 0.01, to: 1 },
   lostSignals: { share: 0.4, from: 1e-3, to: 1 },
@@ -150,8 +150,8 @@ const DRAWN: Partial<Record<keyof Faults, Draw>> = {
   leaveEvery: { share: 0.4, from: 2000, to: 30_000 },
   killedCalls: { share: 0.3, from: 1e-4, to: 5e-3 },
   frozenCalls: { share: 0.3, from: 1e-4, to: 1e-2 },
-  killedWorst: { share: 0.2, from: 1e-3, to: 3e-2 },
-  frozenWorst: { share: 0.3, from: 1e-3, to: 3e-2 },
+  killedWorst: { share: 0.4, from: 1e-3, to: 3e-2 },
+  frozenWorst: { share: 0.6, from: 1e-3, to: 3e-2 },
   skew: { share: 0.5, from: 10, to: 100_000 },
   drift: { share: 0.3, from: 1e-6, to: 5e-5 },
   stallEvery: { share: 0.3, from: 3000, to: 60_000 },
@@ -160,7 +160,7 @@ const DRAWN: Partial<Record<keyof Faults, Draw>> = {
   lag: { share: 0.7, from: 1, to: 5000 },
   loading: { share: 0.4, from: 10, to: 3000 },
   staysBehind: { share: 0.3, from: 0.1, to: 1 },
-  forgottenWorst: { share: 0.3, from: 3e-3, to: 0.1 },
+  forgottenWorst: { share: 0.5, from: 3e-3, to: 0.1 },
   fullEvery: { share: 0.15, from: 2000, to: 30_000 },
   full: { share: 0.7, from: 100, to: 10_000 },
   stepEvery: { share: 0.15, from: 2000, to: 30_000 },
@@ -176,7 +176,7 @@ const DRAWN: Partial<Record<keyof Faults, Draw>> = {
 };
 
 /** The calls of which each seed chooses one kind that goes wrong more often: most rules are about a few calls that are not frequent. */
-export const WORST = ['claim', 'settle', 'permit', 'extend', 'acquire', 'release', 'hset'] as const;
+export const WORST = ['claim', 'claim', 'claim', 'settle', 'permit', 'extend', 'acquire', 'release', 'hset'] as const;
 
 /** In one of so many seeds nothing is stored when a failover has happened. */
 const EMPTIED = 4;
