@@ -112,7 +112,7 @@ export const CALM: Faults = {
   full: 2000,
   stepEvery: Infinity,
   step: 1000,
-  pause: 60,
+  pause: 400,
   slow: 0.02,
   throws: 0.03,
   hangs: 0,
@@ -165,7 +165,8 @@ const DRAWN: Partial<Record<keyof Faults, Draw>> = {
   full: { share: 0.7, from: 100, to: 10_000 },
   stepEvery: { share: 0.15, from: 2000, to: 30_000 },
   step: { share: 0.7, from: 1, to: 60_000 },
-  pause: { share: 0.8, from: 10, to: 3000 },
+  // Most faults are a matter of time: where many messages are published in a second, few happen until all are.
+  pause: { share: 0.8, from: 30, to: 10_000 },
   slow: { share: 0.5, from: 0.01, to: 0.4 },
   throws: { share: 0.5, from: 0.01, to: 0.5 },
   hangs: { share: 0.3, from: 0.001, to: 0.02 },
