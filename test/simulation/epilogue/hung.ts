@@ -14,7 +14,8 @@ export async function hang(stage: Stage): Promise<void> {
   const { rules, server } = stage.scene;
   const options = { timeout: TIMEOUT, attempts: 2, backoff: { type: 'fixed', delay: 100 } } as const;
   for (let i = 0; i < HUNG; i++) {
-    rules.messages.removed(await stage.publish(topic, `hung-${i}`, { takes: HANGS, hangs: true }, options));
+    const { id } = await stage.publish(topic, `hung-${i}`, { takes: HANGS, hangs: true }, options);
+    rules.messages.removed(id);
   }
   await stage.wait(DEAD);
   const keys = server.data.keys.filter((key) => key.startsWith(`{dq:${topic}:`) && key.endsWith(':dead'));

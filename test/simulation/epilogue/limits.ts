@@ -1,8 +1,10 @@
 import type { Scene } from '../fleet/scene.js';
-import type { Holder } from '../rules/run.js';
 import type { Stage } from './stage.js';
 
 const KEYS = 6;
+
+/** After how long what is shared is due, all at once, in milliseconds. */
+const DELAY = 5000;
 
 /** How soon changed limits hold everywhere, and how long a deploy takes at most, in milliseconds. */
 const IN_FORCE = 15_000;
@@ -35,8 +37,12 @@ async function deploy({ fleet, scene }: Stage, deployed: Scene['deployed']): Pro
   await world.runUntil(() => slot?.process !== before && slot?.process?.connection !== undefined, world.now + DEPLOY);
 }
 
-const MANY = 100;
+/** How many messages of each partition there are to share, and how many of one are handled at most before one of another. */
+const MANY = 60;
+const MOST_IN_A_ROW = 40;
 
+/** How long all of them take at most, in milliseconds. */
+const HANDLED = 60_000;
 
 /** All processes that own a part of a topic with a rate have a share of it. */
 export async function shareRate(stage: Stage): Promise<void> {
@@ -51,14 +57,23 @@ export async function shareFlight(stage: Stage): Promise<void> {
 async function assertShares(stage: Stage, topic: string, takes: number): Promise<void> {
   const { rules } = stage.scene;
   if (stage.handled(topic).length === 0) return;
-  const begun = new Map<Holder, number>();
-  rules.onBegin = ({ process }) => begun.set(process, (begun.get(process) ?? 0) + 1);
-  for (let i = 0; i < MANY; i++) await stage.publish(topic, `shared-${i}`, { takes });
-  await stage.until(() => rules.messages.open < MANY / 3, 60_000);
+  const partitions = new Map<string, number>();
+  const counts = [0, 0];
+  for (let i = 0; counts.some((count) => count < MANY); i++) {
+    const { id, partition } = await stage.publish(topic, `shared-${i}`, { takes }, { delay: DELAY });
+    partitions.set(id, partition);
+    counts[partition] = (counts[partition] ?? 0) + 1;
+  }
+  let inARow = 0;
+  let latest: number | undefined;
+  rules.onBegin = ({ id }) => {
+    const partition = partitions.get(id);
+    inARow = partition === latest ? inARow + 1 : 1;
+    latest = partition;
+    // Then there is something of the others, too.
+    if (inARow > MOST_IN_A_ROW) stage.violated(`${inARow} of partition ${partition} of ${topic} are handled in a row`);
+  };
+  await stage.until(() => rules.messages.waiting(topic) < MANY, HANDLED);
   rules.onBegin = undefined;
-  stage.scene.world.trace(
-    'rules',
-    `shares ${[...begun].map(([process, count]) => `${process.name} ${count}`).join(', ')}`,
-  );
-  await stage.assertHandled(60_000, 'many messages were published');
+  await stage.assertHandled(HANDLED, 'many messages were published');
 }

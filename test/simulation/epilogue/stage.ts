@@ -8,6 +8,11 @@ export type Running = Process & { readonly connection: NonNullable<Process['conn
 
 type Options = Parameters<Running['connection']['producer']['publish']>[2];
 
+export interface Published {
+  readonly id: string;
+  readonly partition: number;
+}
+
 /** What an epilogue does something with, once nothing goes wrong any more and all is done. */
 export class Stage {
   readonly scene: Scene;
@@ -30,7 +35,7 @@ export class Stage {
   }
 
   /** Publishes a message of a key, which is due at once, and waits for the answer. */
-  async publish(topic: string, key: string, work: Partial<Payload> = {}, options: Options = {}): Promise<string> {
+  async publish(topic: string, key: string, work: Partial<Payload> = {}, options: Options = {}): Promise<Published> {
     const { rules, server } = this.scene;
     const index = this.#counts.get(key) ?? 0;
     this.#counts.set(key, index + 1);
@@ -40,10 +45,10 @@ export class Stage {
     if (!publisher) throw new Error('Nobody is left');
     rules.publishing({ ...payload, topic });
     const answer = publisher.connection.producer.publish(topic, payload, { id, key, ...options });
-    const { dueAt } = await this.answer(answer);
+    const { dueAt, partition } = await this.answer(answer);
     rules.published(id, dueAt.getTime());
     rules.called(id);
-    return id;
+    return { id, partition };
   }
 
   /** What a process answers, while the world goes on. */
