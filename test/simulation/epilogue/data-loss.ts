@@ -44,6 +44,19 @@ export async function flushProducers(stage: Stage): Promise<void> {
   await stage.assertHandled(HANDLED_AGAIN, 'a fleet has started');
 }
 
+/** Redis loses all while a limit is in use by one process, and others want it, too. */
+export async function flushPermits(stage: Stage): Promise<void> {
+  const [topic] = stage.handled('limited');
+  if (topic === undefined) return;
+  const publish = async (name: string): Promise<void> => {
+    for (let i = 0; i < 10; i++) await stage.publish(topic, `${name}-${i}`, { takes: 1500 });
+  };
+  await publish('used');
+  flush(stage);
+  await publish('wanted');
+  await stage.assertHandled(HANDLED_AGAIN, 'Redis has lost all permits');
+}
+
 function flush({ scene: { server, rules, world } }: Stage): void {
   server.data.restore(undefined);
   rules.redisLost(-Infinity);

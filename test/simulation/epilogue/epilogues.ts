@@ -1,5 +1,7 @@
+import { cutSignals, fallSilent, standStill } from './absences.js';
+import { crash } from './crashes.js';
 import { removeHead } from './damage.js';
-import { flushFleet, flushProducers } from './data-loss.js';
+import { flushFleet, flushPermits, flushProducers } from './data-loss.js';
 import { hang } from './hung.js';
 import { changeLimits, shareFlight, shareRate } from './limits.js';
 import type { Stage } from './stage.js';
@@ -13,4 +15,9 @@ export const EPILOGUES: Readonly<Record<string, (stage: Stage) => Promise<void>>
   shareFlight,
   hang,
   removeHead,
+  crash,
+  standStill,
+  fallSilent,
+  cutSignals,
+  flushPermits,
 };

@@ -30,6 +30,8 @@ export class Process implements Host, Clock {
   /** When it last stood still, lost a connection or died: what it does after that may be late. World time. */
   disturbedAt = -Infinity;
   link!: Link;
+  /** The partitions that it owns as far as it knows, such as `orders:0`. */
+  readonly owned = new Set<string>();
   /** `undefined`: it is starting, or ending. */
   connection: DelayQueueConnection | undefined;
   readonly #options: ProcessOptions;

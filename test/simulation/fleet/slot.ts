@@ -142,6 +142,10 @@ export class Slot {
     const options = product.resolveOptions({ ...base, topics });
     const connection = await product.DelayQueueConnection.create({ name: 'default', options, backend, log });
     connection.events.tap('acked', ({ id }) => this.#scene.rules.acked(id, process));
+    connection.events.tap('ownership', ({ topic, partition, owned }) => {
+      if (owned) process.owned.add(`${topic}:${partition}`);
+      else process.owned.delete(`${topic}:${partition}`);
+    });
     connection.events.tap('errors', ({ source, error }) => {
       world.trace(process.name, `${source} error: ${(error as Error).message}`);
     });
