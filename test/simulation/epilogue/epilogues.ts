@@ -2,6 +2,7 @@ import { cutSignals, fallSilent, standStill } from './absences.js';
 import { crash } from './crashes.js';
 import { removeHead } from './damage.js';
 import { flushFleet, flushPermits, flushProducers } from './data-loss.js';
+import { crowd, fill } from './full.js';
 import { hang } from './hung.js';
 import { changeLimits, shareFlight, shareRate } from './limits.js';
 import type { Stage } from './stage.js';
@@ -16,6 +17,8 @@ export const EPILOGUES: Readonly<Record<string, (stage: Stage) => Promise<void>>
   hang,
   removeHead,
   crash,
+  fill,
+  crowd,
   standStill,
   fallSilent,
   cutSignals,
