@@ -11,7 +11,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     runs: { type: 'string', default: '3' },
     deliveries: { type: 'string', default: '100000' },
-    messages: { type: 'string', default: '500' },
+    messages: { type: 'string', default: '100' },
     processes: { type: 'string', default: '4' },
     topics: { type: 'string' },
     epilogue: { type: 'string' },
