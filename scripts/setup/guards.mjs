@@ -33,7 +33,7 @@ export async function playGuards(program, text, args, { jobs = availableParallel
     writeFileSync(product, await bundleProduct([mutation]));
     const given = [program, '--intact', intact, '--product', product, ...args];
     const { code, output } = await run(process.execPath, given, { stdio: ['ignore', 'pipe', 'pipe'] });
-    rmSync(product);
+    rmSync(product, { force: true });
     return code === 0 ? JSON.parse(output) : { error: output };
   };
   const playAll = async () => {

@@ -15,6 +15,13 @@ interface ClaimGiven {
   readonly terms: string;
 }
 
+interface SettleGiven {
+  readonly answered: string;
+  readonly sequence: number;
+  readonly tokens: string;
+  readonly rest: readonly string[];
+}
+
 interface Place {
   readonly owner: string;
   readonly inflight: string;
@@ -53,7 +60,8 @@ export class DeliveryRules {
   readonly #running = new Map<Process, Map<string, { readonly run: Run; readonly weight: number }>>();
   /** What has ended in each process after its lease, until its outcome is there. */
   readonly #overdue = new Map<Process, Map<string, Held>>();
-  readonly #settled = new WeakSet<object>();
+  /** The calls that have settled something: one that is made again has the answer that it had. */
+  readonly #settled = new Set<string>();
 
   constructor(options: RuleOptions) {
     this.#options = options;
@@ -76,7 +84,7 @@ export class DeliveryRules {
   ran(process: Process, { name, place, given }: WatchedCall, reply: unknown, overdue?: ReadonlySet<string>): void {
     if (!Array.isArray(reply)) return;
     if (name === 'claim' && reply[0] === 1) this.#claimed(process, place as Place, given as ClaimGiven, reply, overdue);
-    if (name === 'settle') this.#ended(process, given as { tokens: string; rest: readonly string[] }, reply);
+    if (name === 'settle') this.#ended(process, given as SettleGiven, reply);
   }
 
   #claimed(
@@ -125,18 +133,18 @@ export class DeliveryRules {
     return beginsAt === 0 ? Infinity : this.#options.world.now + beginsIn + slack + CLOCK_ERROR;
   }
 
-  #ended(process: Process, given: { tokens: string; rest: readonly string[] }, [digits]: readonly unknown[]): void {
+  #ended(process: Process, given: SettleGiven, [digits]: readonly unknown[]): void {
+    const call = `${given.answered} ${given.sequence}`;
     const tokens = given.tokens.trimEnd().split(' ');
     for (const [i, token] of tokens.entries()) {
       const id = idOf(given.rest[i] as string);
       this.#overdue.get(process)?.delete(id);
       const held = this.#held.get(id);
       const hasCounted = ['1', '3'].includes(String(digits)[i] as string);
-      // A call that is run again has the answer that it had.
-      if (!held || !hasCounted || held.token === token || this.#settled.has(given)) continue;
+      if (!held || !hasCounted || held.token === token || this.#settled.has(call)) continue;
       this.#violated('settle', `an outcome of an earlier delivery of ${id} counts`, held, process);
     }
-    this.#settled.add(given);
+    this.#settled.add(call);
   }
 
   // ── what runs ───────────────────────────────────────────────────────────────────────────────────────────────────────
