@@ -1,6 +1,7 @@
 import type { Process } from '../fleet/process.js';
 import { CLOCK_ERROR } from './delivery-rules.js';
 import type { WatchedCall } from './owner-rules.js';
+import { FORGOTTEN } from './limit-rules.js';
 import type { RuleOptions, Run } from './run.js';
 
 interface PermitGiven {
@@ -23,6 +24,9 @@ interface Permitted {
 /** A line of a process that waits, or has permits to be in flight: who, which call, how many it has, until when, and how many more it wants. */
 const LINE = /^([^\s~=]\S*) (\d+) (\d+) (\d+) (\d+) (\d+)$/gm;
 
+/** For how long what a rate has permitted may matter after Redis has forgotten it, in milliseconds. */
+const LONGEST_BEGIN = 10_000;
+
 /** What is permitted is within the limits, is not less than what they allow, and begins in time. */
 export class PermitRules {
   readonly #options: RuleOptions;
@@ -30,6 +34,7 @@ export class PermitRules {
   /** By process and topic. */
   readonly #permitted = new Map<Process, Map<string, Permitted[]>>();
   #from = -Infinity;
+  #flightFrom = -Infinity;
 
   constructor(options: RuleOptions) {
     this.#options = options;
@@ -47,7 +52,7 @@ export class PermitRules {
       return { who, has: Number(until) > this.#options.server.now() ? Number(has) : 0, wants: Number(wants) };
     });
     const sum = lines.reduce((total, { has }) => total + has, 0);
-    if (most > 0 && sum > most) {
+    if (most > 0 && sum > most && this.#options.world.now > this.#flightFrom) {
       this.#violated(`${sum} permits to be in flight are given in ${key}, and ${most} may`, process);
     }
     if (max === 0) return;
@@ -75,9 +80,12 @@ export class PermitRules {
     else violated('permits', `${id} begins when nothing permits it`, [id, process.name]);
   }
 
-  /** @param longest for how long what was permitted before may matter, in milliseconds */
-  redisLost(longest: number): void {
-    this.#from = this.#options.world.now + longest;
+  /** @param isAll whether nothing is left */
+  redisLost(isAll: boolean): void {
+    const { now } = this.#options.world;
+    this.#from = now + LONGEST_BEGIN;
+    // A line that is older than what its process has hides from the others how much that is; with no line it has what they leave.
+    if (!isAll) this.#flightFrom = now + FORGOTTEN;
     this.#sequences.clear();
   }
 

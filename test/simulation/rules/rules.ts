@@ -27,9 +27,6 @@ export interface Violation {
 /** Many more calls than any load of a simulation makes: at the start, for each delivery, and in each second. */
 const BUDGET = { start: 5000, delivery: 20, second: 100 };
 
-/** For how long what a rate has permitted may matter after Redis has forgotten it, in milliseconds. */
-const LONGEST_BEGIN = 10_000;
-
 /** What must hold, whatever goes wrong. It is told of all that happens, and notes the first promise that is broken. */
 export class Rules {
   readonly violations: Violation[] = [];
@@ -130,7 +127,7 @@ export class Rules {
     this.receipts.redisLost();
     this.#limits.redisLost();
     this.#deliveries.redisLost();
-    this.#permits.redisLost(LONGEST_BEGIN);
+    this.#permits.redisLost(since === -Infinity);
   }
 
   /** @param by milliseconds */
@@ -139,7 +136,7 @@ export class Rules {
     this.receipts.redisLost();
     this.#limits.redisLost();
     this.#deliveries.redisLost();
-    this.#permits.redisLost(LONGEST_BEGIN);
+    this.#permits.redisLost(false);
   }
 
   watcherOf(process: Process): WatchCall {
