@@ -58,7 +58,7 @@ export class PermitRules {
     if (max === 0) return;
     const [permitted, , beginsAt, beginsIn] = reply as number[];
     const areOthersWaiting = lines.some(({ who, wants }) => who !== session && wants > 0);
-    if (most === 0 && !areOthersWaiting) {
+    if (most === 0 && !areOthersWaiting && this.#options.world.now > this.#from) {
       this.#assertNoneLeft(process, given as PermitGiven, stored, {
         permitted: permitted ?? 0,
         beginsAt: beginsAt ?? 0,
