@@ -21,6 +21,12 @@ interface Permitted {
   left: number;
 }
 
+interface Line {
+  readonly who: string;
+  readonly has: number;
+  readonly wants: number;
+}
+
 /** A line of a process that waits, or has permits to be in flight: who, which call, how many it has, until when, and how many more it wants. */
 const LINE = /^([^\s~=]\S*) (\d+) (\d+) (\d+) (\d+) (\d+)$/gm;
 
@@ -35,6 +41,7 @@ export class PermitRules {
   readonly #permitted = new Map<Process, Map<string, Permitted[]>>();
   #from = -Infinity;
   #flightFrom = -Infinity;
+  #isEmptied = false;
 
   constructor(options: RuleOptions) {
     this.#options = options;
@@ -44,17 +51,14 @@ export class PermitRules {
     if (name !== 'permit' || !Array.isArray(reply)) return;
     const { permits: key } = place as { readonly permits: string };
     const { session, sequence, most_in_flight: most, max_rate: max, slack } = given as PermitGiven;
-    const isRepeat = sequence <= (this.#sequences.get(session + key) ?? 0);
+    const before = this.#sequences.get(session + key);
+    if (before !== undefined && sequence <= before) return;
     this.#sequences.set(session + key, sequence);
-    if (isRepeat) return;
     const stored = String(this.#options.server.data.call('GET', key) ?? '');
     const lines = [...stored.matchAll(LINE)].map(([, who, , has, until, wants]) => {
       return { who, has: Number(until) > this.#options.server.now() ? Number(has) : 0, wants: Number(wants) };
     });
-    const sum = lines.reduce((total, { has }) => total + has, 0);
-    if (most > 0 && sum > most && this.#options.world.now > this.#flightFrom) {
-      this.#violated(`${sum} permits to be in flight are given in ${key}, and ${most} may`, process);
-    }
+    if (most > 0) this.#assertWithin(process, { key, session, most, lines, isFirst: before === undefined });
     if (max === 0) return;
     const [permitted, , beginsAt, beginsIn] = reply as number[];
     const areOthersWaiting = lines.some(({ who, wants }) => who !== session && wants > 0);
@@ -84,9 +88,31 @@ export class PermitRules {
   redisLost(isAll: boolean): void {
     const { now } = this.#options.world;
     this.#from = now + LONGEST_BEGIN;
-    // A line that is older than what its process has hides from the others how much that is; with no line it has what they leave.
-    if (!isAll) this.#flightFrom = now + FORGOTTEN;
+    this.#flightFrom = now + FORGOTTEN;
+    this.#isEmptied = isAll;
     this.#sequences.clear();
+  }
+
+  #assertWithin(
+    process: Process,
+    {
+      key,
+      session,
+      most,
+      lines,
+      isFirst,
+    }: { key: string; session: string; most: number; lines: readonly Line[]; isFirst: boolean },
+  ): void {
+    let [own, others] = [0, 0];
+    for (const { who, has } of lines) {
+      if (who === session) own += has;
+      else others += has;
+    }
+    if (own <= Math.max(0, most - others)) return;
+    // A line that is older than what its process has hides that from the others. Where there is none, it has what they leave at first.
+    const isExcused = this.#options.world.now <= this.#flightFrom && !(isFirst && this.#isEmptied);
+    if (!isExcused)
+      this.#violated(`${own + others} permits to be in flight are given in ${key}, and ${most} may`, process);
   }
 
   #assertNoneLeft(

@@ -12,6 +12,7 @@ import { type Begun, MessageRules } from './message-rules.js';
 import { OwnerRules } from './owner-rules.js';
 import { PermitRules } from './permit-rules.js';
 import { ReceiptRules } from './receipt-rules.js';
+import { ReleaseRules } from './release-rules.js';
 import type { Holder, Run } from './run.js';
 
 /** A promise that was broken. */
@@ -43,6 +44,7 @@ export class Rules {
   readonly #limits: LimitRules;
   readonly #owners: OwnerRules;
   readonly #permits: PermitRules;
+  readonly #releases: ReleaseRules;
   readonly #world: World;
   readonly #begunAt: number;
 
@@ -52,6 +54,7 @@ export class Rules {
     const violated = (rule: string, text: string, about: readonly string[]): void => this.violated(rule, text, about);
     this.#deliveries = new DeliveryRules({ world, server, violated });
     this.#permits = new PermitRules({ world, server, violated });
+    this.#releases = new ReleaseRules({ world, server, violated });
     this.messages = new MessageRules({ world, server, violated });
     this.#idle = new IdleRules({ world, server, violated });
     this.#limits = new LimitRules({ world, server, violated });
@@ -127,6 +130,7 @@ export class Rules {
     this.receipts.redisLost();
     this.#limits.redisLost();
     this.#deliveries.redisLost();
+    this.#releases.redisLost();
     this.#permits.redisLost(since === -Infinity);
   }
 
@@ -148,6 +152,7 @@ export class Rules {
         const reply = this.#owners.watch(process, call, run);
         this.#deliveries.ran(process, call, reply, overdue);
         this.#permits.ran(process, call, reply);
+        this.#releases.ran(process, call, reply);
         return reply;
       };
     };
