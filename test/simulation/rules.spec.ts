@@ -46,10 +46,11 @@ describe('the rules of a simulation', () => {
     { guard: 'due check', rule: 'early', seeds: 1 },
     { guard: 'order: a message waits behind the head', rule: 'order', seeds: 2 },
     { guard: 'lease extension', rule: 'overlap', seeds: 4 },
-    { guard: 'count of permits', rule: 'in-flight', seeds: 4 },
+    { guard: 'count of permits', rule: 'permits', seeds: 4 },
     { guard: 'log of a key', rule: 'rate', seeds: 4 },
     { guard: 'owner check', rule: 'owner', seeds: 4 },
-    { guard: 'epoch of a takeover', rule: 'storm', seeds: 4 },
+    { guard: 'epoch of a takeover', rule: 'claim', seeds: 4 },
+    { guard: 'lost reply', rule: 'claim', seeds: 4 },
   ])('$rule: notice that a guard is off: $guard', async ({ guard, rule, seeds }) => {
     const copy = evaluate(await without(guard));
     const broken = new Set<string>();
