@@ -91,7 +91,9 @@ export class MessageRules {
     const { world, server } = this.#options;
     const { id } = payload as Payload;
     const message = this.#messageOf(id);
-    const state = { begunAt: world.now, isOver: false, isExcused: false };
+    // Its claim may have been answered before Redis forgot it, and read after that.
+    const isExcused = this.#losses.some(({ at }) => world.now - at < CLAIM_GRAIN);
+    const state = { begunAt: world.now, isOver: false, isExcused };
     const run: Run = { id, topic, key, process, attempt, signal, permit, ...state };
     for (const other of message.runs) if (isCurrent(other)) this.#assertEnds(other, run);
     const early = message.earliest - server.now();
