@@ -5,5 +5,5 @@ export interface SourceMutation {
   readonly replace: string;
 }
 
-export function bundleSimulator(): Promise<string>;
+export function bundleSimulator(): Promise<{ readonly main: string; readonly guard: string }>;
 export function bundleProduct(mutations?: readonly SourceMutation[]): Promise<string>;

@@ -16,10 +16,11 @@ const ENTRY = 'test/simulation/product/entry.ts';
 /** What decides when an id of version 7 was made, which the package keeps for as long as a process lives. */
 const KEPT_BY_UUID = 'updateV7State(_state, now, rnds);';
 
-/** Compiles the simulator, and returns the path of its program. */
+/** Compiles the simulator, and returns the paths of its programs. */
 export async function bundleSimulator() {
-  await bundle({ main: 'test/simulation/main.ts' }, { dir: FOLDER, format: 'esm' });
-  return join(FOLDER, 'main.js');
+  const programs = { main: 'test/simulation/main.ts', guard: 'test/simulation/guard.ts' };
+  await bundle(programs, { dir: FOLDER, format: 'esm' });
+  return { main: join(FOLDER, 'main.js'), guard: join(FOLDER, 'guard.js') };
 }
 
 /**

@@ -22,6 +22,7 @@ const { values } = parseArgs({
     processes: { type: 'string', default: '4' },
     topics: { type: 'string' },
     faults: { type: 'string', default: '{}' },
+    epilogue: { type: 'string' },
     jobs: { type: 'string', default: String(availableParallelism()) },
     plan: { type: 'string' },
     lines: { type: 'boolean', default: false },
@@ -54,13 +55,14 @@ else if (values.plan !== undefined) await replay(JSON.parse(readFileSync(values.
 else await playAll();
 
 function planOf(seed: number): Plan {
-  const { messages, processes, topics, faults } = values;
+  const { messages, processes, topics, faults, epilogue } = values;
   return {
     seed,
     messages: Number(messages),
     processes: Number(processes),
     topics: topics?.split(','),
     faults: JSON.parse(faults) as Partial<Faults>,
+    epilogue,
     with: values.with,
   };
 }

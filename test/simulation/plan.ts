@@ -13,6 +13,8 @@ export interface Plan {
   readonly topics?: readonly string[] | undefined;
   /** What goes wrong in place of what the seed draws. */
   readonly faults?: Partial<Faults> | undefined;
+  /** What is done in the end; `undefined`: what the seed chooses. */
+  readonly epilogue?: string | undefined;
   /** Of what the seed draws, what is left out. */
   readonly without?: readonly (keyof Faults)[];
   /** The accidents that may happen; `undefined`: all that chance decides. */

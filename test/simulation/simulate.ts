@@ -1,4 +1,6 @@
 import type { Copy } from './product/evaluate.js';
+import { EPILOGUES } from './epilogue/epilogues.js';
+import { Stage } from './epilogue/stage.js';
 import { Fleet } from './fleet/fleet.js';
 import { leftovers } from './fleet/leftovers.js';
 import type { Process } from './fleet/process.js';
@@ -71,8 +73,20 @@ export async function simulate(copy: Copy, plan: Plan, listener?: Listener): Pro
   const rules = new Rules(world, server, accidents);
   const { topics = drawTopics(world) } = plan;
   const processes = new Set<Process>();
-  const scene: Scene = { world, server, copy, faults, accidents, rules, processes, topics, isEnding: false };
-  new Fleet(scene, plan.processes).start();
+  const scene: Scene = {
+    world,
+    server,
+    copy,
+    faults,
+    accidents,
+    rules,
+    processes,
+    topics,
+    deployed: {},
+    isEnding: false,
+  };
+  const fleet = new Fleet(scene, plan.processes);
+  fleet.start();
 
   const isEnough = (): boolean => rules.messages.confirmed >= plan.messages || rules.isBroken;
   await world.runUntil(isEnough, BEGIN + LONGEST);
@@ -90,6 +104,10 @@ export async function simulate(copy: Copy, plan: Plan, listener?: Listener): Pro
   const left = leftovers(scene);
   if (!rules.isBroken && left.length > 0) rules.left(left);
   if (!rules.isBroken && world.random('rest').integer(1, RESTING) === 1) await rules.rest(plan.processes);
+  const names = Object.keys(EPILOGUES);
+  // In turn, so that so many seeds have all of them.
+  const { epilogue = names[plan.seed % names.length] as string } = plan;
+  if (!rules.isBroken) await EPILOGUES[epilogue]?.(new Stage(scene, fleet));
   return {
     plan,
     hash: world.hash,

@@ -1,5 +1,6 @@
 import type { SeededRandom } from '../../support/random.js';
 import { exponential } from '../world/accidents.js';
+import { WORST } from '../world/faults.js';
 import type { Process } from './process.js';
 import type { Scene } from './scene.js';
 import { Slot } from './slot.js';
@@ -12,37 +13,48 @@ const RESTART = 2000;
 const SHORT = 500;
 const LONGEST = 3 * LEASE;
 
+/** Mean time between a call that a failover forgets and that failover, in milliseconds. */
+const FORGETTING = 20;
+
 /** The processes, and what befalls them. */
 export class Fleet {
   readonly slots: readonly Slot[];
   readonly #scene: Scene;
+  /** The kind of calls that goes wrong more often. */
+  readonly #worst: string;
 
   constructor(scene: Scene, processes: number) {
     this.#scene = scene;
+    this.#worst = scene.world.random('worst').pick(WORST);
     this.slots = Array.from({ length: processes }, (_, index) => {
       const crash = (slot: Slot): void => {
         scene.accidents.caused();
         this.#kill(scene.accidents.random('restart'), slot);
       };
-      return new Slot(scene, index, { hasRun: (process) => this.#hasRun(process), crash });
+      return new Slot(scene, index, {
+        willRun: (call) => this.#willRun(call),
+        hasRun: (process, call) => this.#hasRun(process, call),
+        crash,
+      });
     });
   }
 
   start(): void {
     const { world, accidents, faults } = this.#scene;
     const starts = world.random('starts');
-    for (const slot of this.slots) world.after(starts.between(0, 500), () => this.#start(slot));
+    for (const slot of this.slots) world.after(starts.between(0, 500), () => this.begin(slot));
     this.#befall('killed', faults.killEvery, (random, slot) => this.#kill(random, slot));
     this.#befall('stopped', faults.freezeEvery, (random, { process }) => process?.freeze(standstill(random)));
     this.#befall('left', faults.leaveEvery, (random, slot) => {
-      slot.leave(() => world.after(exponential(random, RESTART), () => this.#start(slot)));
+      slot.leave(() => world.after(exponential(random, RESTART), () => this.begin(slot)));
     });
     this.#befall('deaf', faults.deafEvery, (random, { process }) => process?.link.deafen(exponential(random, 5000)));
+    this.#befall('cut off', faults.cutOffEvery, (_random, { process }) => process?.link.deafen(Infinity));
     accidents.recur('stall', faults.stallEvery, (random) => {
       const { server } = this.#scene;
       server.stalledUntil = world.now + exponential(random, faults.stall);
     });
-    accidents.recur('failover', faults.failOverEvery, (random) => this.#failOver(random));
+    accidents.recur('failover', faults.failOverEvery, (random) => this.#failOver(random, faults.lag));
     accidents.recur('full', faults.fullEvery, (random) => {
       this.#scene.server.fullUntil = world.now + exponential(random, faults.full);
     });
@@ -55,9 +67,8 @@ export class Fleet {
   }
 
   /** The replica has what was written until now, and takes over a little later. */
-  #failOver(random: SeededRandom): void {
+  #failOver(random: SeededRandom, lag: number): void {
     const { world, server, faults, rules } = this.#scene;
-    const { lag } = faults;
     const snapshot = lag === Infinity ? undefined : server.snapshot();
     const since = lag === Infinity ? -Infinity : world.now;
     const wait = lag === Infinity ? 0 : exponential(random, lag);
@@ -80,6 +91,11 @@ export class Fleet {
     });
   }
 
+  /** A deploy of one process. */
+  restart(slot: Slot): void {
+    slot.leave(() => this.begin(slot));
+  }
+
   #befall(kind: string, every: number, befall: (random: SeededRandom, slot: Slot) => void): void {
     this.#scene.accidents.recur(kind, every, (random) => {
       const slot = random.pick(this.slots);
@@ -87,25 +103,39 @@ export class Fleet {
     });
   }
 
+  /** What a call does may be all that the replica lacks. */
+  #willRun(call: string): void {
+    const { accidents, faults } = this.#scene;
+    if (call !== this.#worst || !accidents.happens(`forgotten ${call}`, faults.forgottenWorst, '')) return;
+    this.#failOver(accidents.random('forgetting'), FORGETTING);
+  }
+
   /** A process may die, or stand still, wherever one of its calls has taken effect. */
-  #hasRun(process: Process): void {
+  #hasRun(process: Process, call: string): void {
     if (process.isDead) return;
     const { accidents, faults } = this.#scene;
     const slot = this.slots.find((one) => one.process === process);
     if (!slot) return;
-    if (accidents.happens('killed after a call', faults.killedCalls, process.name)) {
+    const isWorst = call === this.#worst;
+    if (
+      accidents.happens('killed after a call', faults.killedCalls, process.name) ||
+      (isWorst && accidents.happens(`killed after ${call}`, faults.killedWorst, process.name))
+    ) {
       this.#kill(accidents.random('restart'), slot);
-    } else if (accidents.happens('stopped after a call', faults.frozenCalls, process.name)) {
+    } else if (
+      accidents.happens('stopped after a call', faults.frozenCalls, process.name) ||
+      (isWorst && accidents.happens(`stopped after ${call}`, faults.frozenWorst, process.name))
+    ) {
       process.freeze(standstill(accidents.random('standstill')));
     }
   }
 
   #kill(random: SeededRandom, slot: Slot): void {
     slot.process?.end();
-    this.#scene.world.after(exponential(random, RESTART), () => this.#start(slot));
+    this.#scene.world.after(exponential(random, RESTART), () => this.begin(slot));
   }
 
-  #start(slot: Slot): void {
+  begin(slot: Slot): void {
     const { rules } = this.#scene;
     slot.start().catch((error: unknown) => {
       if (slot.process?.isDead === false) rules.failed(`${slot.process.name} starts`, error);

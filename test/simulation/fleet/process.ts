@@ -19,9 +19,10 @@ export interface ProcessOptions {
   /** What it runs. */
   readonly product: Product;
   readonly jitter: SeededRandom;
-  readonly hasRun: (process: Process) => void;
   /** Ends it, and has another one started in its place. */
   readonly crash: () => void;
+  readonly willRun: (call: string) => void;
+  readonly hasRun: (process: Process, call: string) => void;
 }
 
 /** One process from its start to its end. */
@@ -31,6 +32,8 @@ export class Process implements Host, Clock {
   /** When it last stood still, lost a connection or died: what it does after that may be late. World time. */
   disturbedAt = -Infinity;
   link!: Link;
+  /** The partitions that it owns as far as it knows, such as `orders:0`. */
+  readonly owned = new Set<string>();
   /** `undefined`: it is starting, or ending. */
   connection: DelayQueueConnection | undefined;
   readonly #options: ProcessOptions;
@@ -76,8 +79,12 @@ export class Process implements Host, Clock {
     this.#options.world.trace(this.name, 'is gone');
   }
 
-  hasRun(): void {
-    this.#options.hasRun(this);
+  willRun(call: string): void {
+    this.#options.willRun(call);
+  }
+
+  hasRun(call: string): void {
+    this.#options.hasRun(this, call);
   }
 
   /** Something that runs in it ends it. */

@@ -1,4 +1,5 @@
 import type { Copy } from '../product/evaluate.js';
+import type { TopicOptions } from '../../../lib/composition/delay-queue-options.interface.js';
 import type { Server } from '../redis/server.js';
 import type { Rules } from '../rules/rules.js';
 import type { Accidents } from '../world/accidents.js';
@@ -18,6 +19,8 @@ export interface Scene {
   readonly processes: Set<Process>;
   /** The topics that are published to. */
   readonly topics: readonly string[];
+  /** What deploys say of topics by now, in place of what {@link TOPICS} says. */
+  deployed: Readonly<Record<string, TopicOptions>>;
   /** Whether nothing more is published, and nothing goes wrong any more. */
   isEnding: boolean;
 }

@@ -14,7 +14,7 @@ import { produce } from '../work/producers.js';
 import { produceMany } from '../work/batch-producers.js';
 import { receive } from '../work/receivers.js';
 import { declaredSchedules, schedule } from '../work/schedules.js';
-import { Process } from './process.js';
+import { Process, type ProcessOptions } from './process.js';
 import type { Scene } from './scene.js';
 import { LEASE, toldOptions } from './topics.js';
 
@@ -33,8 +33,7 @@ const TOLD = 0.6;
 const RETRY = 300;
 
 /** What befalls a process of a slot. */
-export interface SlotEvents {
-  readonly hasRun: (process: Process) => void;
+export interface SlotEvents extends Pick<ProcessOptions, 'willRun' | 'hasRun'> {
   readonly crash: (slot: Slot) => void;
 }
 
@@ -62,7 +61,38 @@ export class Slot {
   }
 
   async start(): Promise<void> {
-    const { world, server, copy, faults, accidents, rules } = this.#scene;
+    const process = this.#boot();
+    const connection = await this.#connect(process);
+    const { rules, topics, world } = this.#scene;
+    const handlers = handlersOf(this.#scene, process, connection);
+    const hooks = topics.map((topic) => ({ name: 'Deaths.note', topic, call: rules.deaths.told }));
+    await declaredSchedules(this.#scene, process, async (schedules) =>
+      connection.consume({ handlers, hooks, schedules, findProvided: () => [] }),
+    );
+    this.#begin(process, connection);
+    const run = (what: string, work: () => Promise<void>): void => {
+      work().catch((error: unknown) => rules.failed(`${process.name} ${what}`, error));
+    };
+    for (const [name, begin] of Object.entries(ACTIVITIES)) {
+      const random = world.random(`${name} ${process.name}`);
+      begin({ scene: this.#scene, process, connection, random, run });
+    }
+  }
+
+  /** One that only publishes, when it is told to. */
+  async startProducer(): Promise<void> {
+    const process = this.#boot();
+    this.#begin(process, await this.#connect(process, { ...OPTIONS, consumer: false }));
+  }
+
+  #begin(process: Process, connection: DelayQueueConnection): void {
+    connection.booted(() => undefined);
+    process.connection = connection;
+    this.#scene.processes.add(process);
+  }
+
+  #boot(): Process {
+    const { world, server, copy, faults, accidents } = this.#scene;
     const { beside } = copy;
     // A deploy, or a rollback.
     const isOther = beside !== undefined && this.#builds.next() < 0.5;
@@ -76,28 +106,13 @@ export class Slot {
       isTold: this.#index === 0 || this.#work.next() < TOLD,
       product,
       jitter: this.#jitter,
-      hasRun: this.#events.hasRun,
+      ...this.#events,
       crash: () => this.#events.crash(this),
     });
     process.link = new Link({ world, server, product, host: process, faults, accidents, random: this.#network });
     this.process = process;
     world.trace(process.name, isOther ? 'starts, with the other build' : 'starts');
-    const connection = await this.#connect(process);
-    const handlers = handlersOf(this.#scene, process, connection);
-    const hooks = this.#scene.topics.map((topic) => ({ name: 'Deaths.note', topic, call: rules.deaths.told }));
-    await declaredSchedules(this.#scene, process, async (schedules) =>
-      connection.consume({ handlers, hooks, schedules, findProvided: () => [] }),
-    );
-    connection.booted(() => undefined);
-    process.connection = connection;
-    this.#scene.processes.add(process);
-    const run = (what: string, work: () => Promise<void>): void => {
-      work().catch((error: unknown) => this.#scene.rules.failed(`${process.name} ${what}`, error));
-    };
-    for (const [name, begin] of Object.entries(ACTIVITIES)) {
-      const random = world.random(`${name} ${process.name}`);
-      begin({ scene: this.#scene, process, connection, random, run });
-    }
+    return process;
   }
 
   /** @param then called when it has ended as it should */
@@ -118,7 +133,7 @@ export class Slot {
       .catch(() => {});
   }
 
-  async #connect(process: Process): Promise<DelayQueueConnection> {
+  async #connect(process: Process, base = OPTIONS): Promise<DelayQueueConnection> {
     const { server, world } = this.#scene;
     const { product } = process;
     const line = (level: string) => (text: string) => world.trace(process.name, `${level}: ${text}`);
@@ -137,10 +152,14 @@ export class Slot {
       whileStopping: async (stopping) => stopping,
     };
     const told = toldOptions(this.#scene.topics, process.isTold);
-    const topics = { ...told, ...forwardsOf(this.#scene, process) };
-    const options = product.resolveOptions({ ...OPTIONS, topics });
+    const topics = { ...told, ...forwardsOf(this.#scene, process), ...this.#scene.deployed };
+    const options = product.resolveOptions({ ...base, topics });
     const connection = await product.DelayQueueConnection.create({ name: 'default', options, backend, log });
     connection.events.tap('acked', ({ id, topic }) => this.#scene.rules.acked(id, process, topic));
+    connection.events.tap('ownership', ({ topic, partition, owned }) => {
+      if (owned) process.owned.add(`${topic}:${partition}`);
+      else process.owned.delete(`${topic}:${partition}`);
+    });
     connection.events.tap('errors', ({ source, error }) => {
       world.trace(process.name, `${source} error: ${(error as Error).message}`);
     });

@@ -1,6 +1,6 @@
 import type { Accidents } from '../world/accidents.js';
 import { exponential } from '../world/accidents.js';
-import type { Faults } from '../world/faults.js';
+import { type Faults, WORST } from '../world/faults.js';
 import type { World } from '../world/world.js';
 import type { SeededRandom } from '../../support/random.js';
 import type { Product } from '../product/evaluate.js';
@@ -15,8 +15,10 @@ export interface Host {
   /** Does something there, unless it is dead by then. */
   at(time: number, run: () => void): unknown;
   after(delay: number, run: () => void): unknown;
+  /** Called when a call is about to be run. */
+  willRun(name: string): void;
   /** Called when a call was run, before its answer is sent. */
-  hasRun(): void;
+  hasRun(name: string): void;
 }
 
 export interface Request {
@@ -77,9 +79,12 @@ export class Link implements Hearer {
   #lastAnswer = 0;
   #lastSignal = 0;
   #deafUntil = 0;
+  /** The kind of calls that go wrong more often. */
+  readonly #worst: string;
 
   constructor(options: LinkOptions) {
     this.#options = options;
+    this.#worst = options.world.random('worst').pick(WORST);
     this.#term = options.server.term;
     this.losesSignals = options.faults.lostSignals > 0;
   }
@@ -117,10 +122,15 @@ export class Link implements Hearer {
   #answered(sent: Sent, answer: Answer): void {
     const { accidents, faults, host, world } = this.#options;
     sent.hasRun = true;
-    host.hasRun();
+    const { name } = sent.request;
+    host.hasRun(name);
     if (sent.isOver) return;
     if (accidents.happens('lost answer', faults.lostAnswers, host.name)) return this.reset();
     if (accidents.happens('late copy', faults.lateCopies, host.name)) this.#copyLater(sent.request);
+    if (name === this.#worst) {
+      if (accidents.happens(`lost ${name}`, faults.lostWorst, host.name)) return this.reset();
+      if (accidents.happens(`copy of ${name}`, faults.copiedWorst, host.name)) this.#copyLater(sent.request);
+    }
     this.#lastAnswer = Math.max(this.#lastAnswer, world.now + this.#delay());
     host.at(this.#lastAnswer, () => {
       if (sent.isOver) return;
@@ -148,6 +158,7 @@ export class Link implements Hearer {
       onAnswer({ at, error });
     };
     if (refusal !== undefined) return failed(product.toBrokerError(replyError(refusal), 'redis'));
+    host.willRun(name);
     try {
       const value = run();
       if (value instanceof Promise) void value.then(answered, failed);

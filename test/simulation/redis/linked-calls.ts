@@ -26,8 +26,8 @@ const COMMANDS = [
 
 type Command = (...args: readonly unknown[]) => Promise<unknown>;
 
-/** Put around each script and each command that is run at the server. */
-export type WatchCall = (name: string, place: object, given: object, run: () => unknown) => unknown;
+/** Called when a script or a command is sent; what it returns is put around what the server does with it. */
+export type WatchCall = (name: string, place: object, given: object) => (run: () => unknown) => unknown;
 
 export interface LinkedCallsOptions {
   readonly link: Link;
@@ -53,11 +53,12 @@ export class LinkedCalls implements Calls {
       (...args) => {
         const run = (): unknown =>
           calls.call([], (redis) => (redis as unknown as Record<string, Command>)[name]?.(...args) as Promise<unknown>);
+        const watched = watch(name, {}, args);
         return this.#send(
           name,
           () => args.join(' '),
           false,
-          () => watch(name, {}, args, run),
+          () => watched(run),
         );
       };
     this.#commands = Object.fromEntries(COMMANDS.map((name) => [name, command(name)])) as unknown as PlainCommands;
@@ -67,7 +68,8 @@ export class LinkedCalls implements Calls {
     const { calls, watch } = this.#options;
     // An older build cannot answer at once.
     const atOnce = 'runNow' in calls;
-    const run = (): unknown => watch(name, place, given, () => calls[atOnce ? 'runNow' : 'run'](name, place, given));
+    const watched = watch(name, place, given);
+    const run = (): unknown => watched(() => calls[atOnce ? 'runNow' : 'run'](name, place, given));
     return (await this.#send(name, () => aboutOf(place, given), adds, run)) as Reply;
   };
 

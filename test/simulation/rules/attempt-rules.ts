@@ -86,8 +86,10 @@ export class AttemptRules implements ServerListener {
   /** An operator has moved it, or has given it all of its attempts again. */
   ran({ call: { name, given } }: ServerCall): void {
     const { id, rest } = given as { readonly id?: string; readonly rest?: readonly unknown[] };
-    if (name !== 'reschedule' && name !== 'requeue-dead') return;
-    for (const one of [id, ...(rest ?? [])]) this.#lives.delete(String(one).split('\0')[0] as string);
+    const ids = [id, ...(rest ?? [])].map((one) => String(one).split('\0')[0] as string);
+    if (name === 'requeue-dead') for (const one of ids) this.#lives.delete(one);
+    if (name === 'reschedule')
+      for (const one of ids) Object.assign(this.#lives.get(one) ?? {}, { waitsUntil: -Infinity });
   }
 
   begin(run: Run): void {

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../../../lib/messages/dead-letter.interface.js';
 import type { FailureReason } from '../../../lib/messages/failure.js';
-import { TOPICS } from '../fleet/topics.js';
+import { OPERATED, TOPICS } from '../fleet/topics.js';
 import type { AttemptRules } from './attempt-rules.js';
 import type { MessageRules, Published } from './message-rules.js';
 import type { RuleOptions, Run } from './run.js';
@@ -55,7 +55,8 @@ export class DeathRules implements ServerListener {
     world.trace('redis', `${id} is a dead letter: ${reason}`);
     const message = messages.find(id);
     if (!message) return;
-    messages.ended(id);
+    // Operators bring those back.
+    if (topic !== OPERATED) messages.ended(id);
     const wrong = this.#whyWrong(message, reason, most);
     if (wrong !== undefined) this.#violated(`${id} dies (${reason}), although ${wrong}`, id, topic);
   }

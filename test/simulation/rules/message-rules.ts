@@ -90,7 +90,7 @@ export class MessageRules {
     if (message.publishedAt !== undefined) return;
     message.publishedAt = this.#options.world.now;
     this.confirmed++;
-    if (!isOver(message) && !message.mayBeLost) this.open++;
+    if (isExpected(message)) this.open++;
   }
 
   called(id: string): void {
@@ -101,7 +101,9 @@ export class MessageRules {
     const { world, server } = this.#options;
     const { id } = payload as Payload;
     const message = this.#messageOf(id);
-    const state = { begunAt: world.now, renewedAt: -Infinity, isOver: false, isExcused: false };
+    // Its claim may have been answered before Redis forgot it, and read after that.
+    const isExcused = this.#losses.some(({ at }) => world.now - at < CLAIM_GRAIN);
+    const state = { begunAt: world.now, renewedAt: -Infinity, isOver: false, isExcused };
     const run: Run = { id, topic, key, process, attempt, signal, permit, ...state };
     // Another one with its id may have been published since.
     const others = isAtMostOnce(topic) ? [] : message.runs;
@@ -128,14 +130,14 @@ export class MessageRules {
     message.runs.delete(run);
     if (!isDone) return;
     message.doneAt = this.#options.world.now;
-    if (!isOver(message) && !message.mayBeLost) this.#left(message);
+    if (isExpected(message)) this.#left(message);
     if (message.done++ > 0) this.repeats++;
   }
 
   /** It is over though nobody has done it. */
   ended(id: string): void {
     const message = this.#messageOf(id);
-    if (!isOver(message) && !message.mayBeLost) this.#left(message);
+    if (isExpected(message)) this.#left(message);
     message.hasEnded = true;
   }
 
@@ -156,7 +158,7 @@ export class MessageRules {
     const message = this.#messageOf(id);
     if (--message.done > 0) return;
     message.doneAt = -Infinity;
-    if (message.mayBeLost) return;
+    if (!isExpected(message)) return;
     this.#waiting.set(message.topic, this.waiting(message.topic) + 1);
     if (message.publishedAt !== undefined) this.open++;
   }
@@ -171,8 +173,7 @@ export class MessageRules {
 
   /** Whether nobody expects that it is handled any more. */
   isOver(id: string): boolean {
-    const { done, mayBeLost } = this.#messageOf(id);
-    return done > 0 || mayBeLost;
+    return !isExpected(this.#messageOf(id));
   }
 
   /** Whether it was stored at that time, in world time, and is still to be handled. */
@@ -180,10 +181,10 @@ export class MessageRules {
     return !this.isOver(id) && (this.#messageOf(id).publishedAt ?? Infinity) < at;
   }
 
-  /** Somebody may take it away. */
+  /** Somebody may take it away, or nobody is to wait for it any more. */
   mayBeGone(id: string): void {
     const message = this.#messageOf(id);
-    if (!this.isOver(id)) this.#left(message);
+    if (isExpected(message)) this.#left(message);
     message.mayBeLost = true;
   }
 
@@ -214,7 +215,7 @@ export class MessageRules {
       // That it is done may be forgotten, and it comes again.
       if (message.doneAt >= since - CLAIM_GRAIN || (message.ackedAt ?? 0) >= since) message.ackedAt = undefined;
       if (message.mayBeLost || (message.publishedAt ?? Infinity) < since) continue;
-      if (!isOver(message)) this.#left(message);
+      if (isExpected(message)) this.#left(message);
       message.mayBeLost = true;
     }
   }
@@ -231,7 +232,7 @@ export class MessageRules {
 
   conclude(calm: number): void {
     const lost = [...this.#messages.values()].filter(
-      (message) => message.publishedAt !== undefined && !message.mayBeLost && !isOver(message),
+      (message) => message.publishedAt !== undefined && isExpected(message),
     );
     if (lost.length === 0) return;
     const ids = lost.map(({ id }) => id);
@@ -257,7 +258,7 @@ export class MessageRules {
   #assertFirst({ key, index, dueAt }: Tracked, run: Run): void {
     const before = this.#messages.get(`${key}-${index - 1}`);
     // What was not known to be stored yet, or is due later, need not be first.
-    if (!before || isOver(before) || before.mayBeLost || before.dueAt === undefined) return;
+    if (!before || !isExpected(before) || before.dueAt === undefined) return;
     if (before.dueAt > (dueAt ?? Infinity)) return;
     this.#violated('order', `${run.id} begins before ${before.id} is done`, run);
   }
@@ -273,6 +274,6 @@ export class MessageRules {
   }
 }
 
-function isOver({ done, hasEnded }: Tracked): boolean {
-  return done > 0 || hasEnded;
+function isExpected({ done, hasEnded, mayBeLost }: Tracked): boolean {
+  return done === 0 && !hasEnded && !mayBeLost;
 }

@@ -1,6 +1,6 @@
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import type { Payload } from '../work/payload.js';
-import type { Process } from '../fleet/process.js';
+import { Process } from '../fleet/process.js';
 import { OPERATED, RECURRING, TOPICS, isAtMostOnce } from '../fleet/topics.js';
 import type { WatchCall } from '../redis/linked-calls.js';
 import type { Server } from '../redis/server.js';
@@ -11,6 +11,7 @@ import { type CalledHandler, CallRules } from './call-rules.js';
 import { Calm } from './calm.js';
 import { DeathRules } from './death-rules.js';
 import { HoldRules } from './hold-rules.js';
+import { DeliveryRules } from './delivery-rules.js';
 import { IdleRules } from './idle-rules.js';
 import { LimitRules } from './limit-rules.js';
 import { type Begun, MessageRules } from './message-rules.js';
@@ -18,8 +19,10 @@ import { OnceRules } from './once-rules.js';
 import { OccurrenceRules } from './occurrence-rules.js';
 import { OperatorRules } from './operator-rules.js';
 import { OwnerRules } from './owner-rules.js';
+import { PermitRules } from './permit-rules.js';
 import { ReceiptRules } from './receipt-rules.js';
 import { RepeatedRules } from './repeated-rules.js';
+import { ReleaseRules } from './release-rules.js';
 import type { Holder, Run } from './run.js';
 import { ServerCalls } from './server-calls.js';
 import { TurnRules } from './turn-rules.js';
@@ -44,52 +47,58 @@ export class Rules {
   calls = 0;
   /** When a handler was last called, or has ended. World time. */
   handledAt = -Infinity;
+  /** Told of each run that begins. */
+  onBegin: ((run: Run) => void) | undefined;
   readonly messages: MessageRules;
   readonly receipts: ReceiptRules;
   readonly deaths: DeathRules;
   readonly holds: HoldRules;
   readonly repeated: RepeatedRules;
+  readonly operators: OperatorRules;
+  readonly occurrences: OccurrenceRules;
   readonly #handlers: CallRules;
   readonly #attempts: AttemptRules;
   readonly #onces: OnceRules;
-  readonly #served: ServerCalls;
-  readonly operators: OperatorRules;
-  readonly occurrences: OccurrenceRules;
+  readonly #deliveries: DeliveryRules;
   readonly #idle: IdleRules;
   readonly #limits: LimitRules;
   readonly #owners: OwnerRules;
+  readonly #permits: PermitRules;
+  readonly #releases: ReleaseRules;
+  readonly #served: ServerCalls;
+  /** What goes by what Redis has said, and by what its clock was. */
+  readonly #timed: readonly { redisLost(since: number): void }[];
   readonly #world: World;
   readonly #begunAt: number;
 
   constructor(world: World, server: Server, accidents: Accidents) {
     this.#world = world;
     this.#begunAt = world.now;
-    const violated = (rule: string, text: string, about: readonly string[]): void => this.#violated(rule, text, about);
-    this.messages = new MessageRules({ world, server, violated });
-    this.#idle = new IdleRules({ world, server, violated });
-    this.#limits = new LimitRules({ world, server, violated });
-    this.#owners = new OwnerRules({ world, server, violated });
-    const calm = new Calm(server, accidents, world.now);
-    this.receipts = new ReceiptRules({ world, server, violated, rules: this, calm });
-    const { messages } = this;
-    this.#handlers = new CallRules({ world, server, violated });
-    this.#attempts = new AttemptRules({ world, server, violated, calls: this.#handlers, calm });
-    this.deaths = new DeathRules({ world, server, violated, messages, attempts: this.#attempts });
-    this.holds = new HoldRules({ world, server, violated, calm });
-    this.#onces = new OnceRules({ world, server, violated, messages });
-    this.repeated = new RepeatedRules({ world, server, violated, messages });
-    const turns = new TurnRules({ world, server, violated, calm });
+    const violated = (rule: string, text: string, about: readonly string[]): void => this.violated(rule, text, about);
+    const options = { world, server, violated };
+    const messages = new MessageRules(options);
+    const ofMessages = { ...options, messages, calm: new Calm(server, accidents, world.now) };
+    this.messages = messages;
+    this.#idle = new IdleRules(options);
+    this.#limits = new LimitRules(options);
+    this.#owners = new OwnerRules(options);
+    this.#permits = new PermitRules(options);
+    this.#releases = new ReleaseRules(options);
+    this.#deliveries = new DeliveryRules(options);
+    this.#handlers = new CallRules(options);
+    this.#attempts = new AttemptRules({ ...ofMessages, calls: this.#handlers });
+    this.receipts = new ReceiptRules({ ...ofMessages, rules: this });
+    this.deaths = new DeathRules({ ...ofMessages, attempts: this.#attempts });
+    this.holds = new HoldRules(ofMessages);
+    this.repeated = new RepeatedRules(ofMessages);
+    this.operators = new OperatorRules(ofMessages);
+    this.occurrences = new OccurrenceRules(ofMessages);
+    this.#onces = new OnceRules(ofMessages);
+    this.#timed = [this.receipts, this.#limits, this.#deliveries, this.#permits];
+    const turns = new TurnRules(ofMessages);
     // Deaths go by the attempts as they are before.
-    this.#served = new ServerCalls(server, [
-      this.deaths,
-      this.#attempts,
-      this.holds,
-      this.#onces,
-      this.repeated,
-      turns,
-    ]);
-    this.operators = new OperatorRules({ world, server, violated, messages, calm });
-    this.occurrences = new OccurrenceRules({ world, server, violated, messages, calm });
+    const listeners = [this.deaths, this.#attempts, this.holds, this.#onces, this.repeated, turns];
+    this.#served = new ServerCalls(server, listeners);
   }
 
   get isBroken(): boolean {
@@ -113,7 +122,7 @@ export class Rules {
   }
 
   refused(id: string, error: unknown): void {
-    this.#violated('refused', `the publish of ${id} was refused: ${(error as Error).message}`, [id]);
+    this.violated('refused', `the publish of ${id} was refused: ${(error as Error).message}`, [id]);
   }
 
   // ── what handlers do ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -127,6 +136,11 @@ export class Rules {
     const { limits } = TOPICS[message.topic] ?? {};
     if (limits) this.#limits.begin(run, limits);
     for (const one of [this.#attempts, this.deaths, this.holds, this.#onces, this.repeated]) one.begin(run);
+    this.onBegin?.(run);
+    if (process instanceof Process && permit === undefined) {
+      this.#deliveries.begin(process, run);
+      if (limits?.rateLimit && limits.rateLimit.by !== 'key') this.#permits.begin(process, run);
+    }
     return run;
   }
 
@@ -139,6 +153,7 @@ export class Rules {
     this.handledAt = this.#world.now;
     this.messages.end(run, isDone);
     this.#limits.end(run);
+    if (run.process instanceof Process && run.permit === undefined) this.#deliveries.end(run.process, run);
   }
 
   /** A process was told that Redis has taken its acknowledgement. */
@@ -150,7 +165,7 @@ export class Rules {
   // ── what happens to processes and Redis ─────────────────────────────────────────────────────────────────────────────
 
   failed(what: string, error: unknown): void {
-    this.#violated('failed', `${what}: ${(error as Error).stack ?? String(error)}`, []);
+    this.violated('failed', `${what}: ${(error as Error).stack ?? String(error)}`, []);
   }
 
   /**
@@ -159,34 +174,32 @@ export class Rules {
    * @param since world time
    */
   redisLost(since: number): void {
-    this.messages.redisLost(since);
-    this.receipts.redisLost();
-    this.#limits.redisLost();
-    this.#owners.redisLost();
-    this.#served.redisLost(since);
-    this.operators.redisLost(since);
-    this.occurrences.redisLost(since);
+    const others = [this.messages, this.#owners, this.#served, this.operators, this.occurrences, this.#releases];
+    for (const one of [...others, ...this.#timed]) one.redisLost(since);
   }
 
   /** @param by milliseconds */
   clockStepped(by: number): void {
     this.messages.clockStepped(by);
-    this.deaths.clockStepped();
-    this.receipts.redisLost();
-    this.#limits.redisLost();
-    this.operators.clockStepped();
-    this.occurrences.clockStepped();
+    for (const one of [this.deaths, this.operators, this.occurrences]) one.clockStepped();
+    for (const one of this.#timed) one.redisLost(this.#world.now);
   }
 
   watcherOf(process: Process): WatchCall {
-    return (name, place, given, run) => {
-      this.#called();
-      if (name === 'extend') this.messages.renewed((given as { readonly rest: readonly string[] }).rest);
+    return (name, place, given) => {
       const call = { name, place, given };
-      const isRepeat = this.#served.isRepeat(call);
-      const reply = this.#owners.watch(process, call, run);
-      if (!isRepeat) this.#served.ran(process, call, reply);
-      return reply;
+      const overdue = this.#deliveries.sent(process, call);
+      return (run) => {
+        this.#called();
+        const isRepeat = this.#served.isRepeat(call);
+        const reply = this.#owners.watch(process, call, run);
+        if (!isRepeat) this.#served.ran(process, call, reply);
+        if (name === 'extend') this.messages.renewed((given as { readonly rest: readonly string[] }).rest);
+        this.#deliveries.ran(process, call, reply, overdue);
+        this.#permits.ran(process, call, reply);
+        this.#releases.ran(process, call, reply);
+        return reply;
+      };
     };
   }
 
@@ -215,17 +228,17 @@ export class Rules {
 
   /** @param keys that still hold something although nothing is left to do */
   left(keys: readonly string[]): void {
-    this.#violated('left', `something is left in ${keys.slice(0, 5).join(', ')}`, keys);
+    this.violated('left', `something is left in ${keys.slice(0, 5).join(', ')}`, keys);
   }
 
   /** Nobody asks again and again without a pause. */
   #called(): void {
     const { start, delivery, second } = BUDGET;
     const most = start + this.deliveries * delivery + ((this.#world.now - this.#begunAt) / 1000) * second;
-    if (++this.calls > most) this.#violated('storm', `${this.calls} calls for ${this.deliveries} deliveries`, []);
+    if (++this.calls > most) this.violated('storm', `${this.calls} calls for ${this.deliveries} deliveries`, []);
   }
 
-  #violated(rule: string, text: string, about: readonly string[]): void {
+  violated(rule: string, text: string, about: readonly string[]): void {
     this.#world.trace('rules', `${rule}: ${text}`);
     this.violations.push({ rule, text, about, at: this.#world.now });
   }

@@ -18,10 +18,15 @@ export interface Faults {
   sentAgain: number;
   /** Longest time until a connection is there again. */
   reconnect: number;
+  /** Share of one kind of calls of which a copy arrives later, or whose answers are lost with their connection; see {@link WORST}. */
+  copiedWorst: number;
+  lostWorst: number;
   lostSignals: number;
   doubledSignals: number;
   /** Mean time between two connections for signals that hear nothing for a while. */
   deafEvery: number;
+  /** The same, of those that hear nothing more until they are made anew. */
+  cutOffEvery: number;
   // ── processes ───────────────────────────────────────────────────────────────────────────────────────────────────────
   /** Mean time between two that are killed, stand still, or end as they should. */
   killEvery: number;
@@ -30,6 +35,9 @@ export interface Faults {
   /** Share of the calls just after which their process is killed, or stands still. */
   killedCalls: number;
   frozenCalls: number;
+  /** The same of one kind of calls. */
+  killedWorst: number;
+  frozenWorst: number;
   /** How far clocks may be off. */
   skew: number;
   /** By how much they may be too fast or too slow, as a share of time. */
@@ -44,6 +52,8 @@ export interface Faults {
   /** How long Redis still loads its data after that, and the share of the connections that stay at what is a replica from then on. */
   loading: number;
   staysBehind: number;
+  /** Share of one kind of calls that a failover forgets, though they were answered. */
+  forgottenWorst: number;
   /** Mean time between two times in which its memory is full, and what those take. */
   fullEvery: number;
   full: number;
@@ -76,17 +86,22 @@ export const CALM: Faults = {
   lostAnswers: 0,
   lateCopies: 0,
   copyDelay: 1000,
+  copiedWorst: 0,
+  lostWorst: 0,
   stillArrive: 0.5,
   sentAgain: 0.5,
   reconnect: 400,
   lostSignals: 0,
   doubledSignals: 0,
   deafEvery: Infinity,
+  cutOffEvery: Infinity,
   killEvery: Infinity,
   freezeEvery: Infinity,
   leaveEvery: Infinity,
   killedCalls: 0,
   frozenCalls: 0,
+  killedWorst: 0,
+  frozenWorst: 0,
   skew: 0,
   drift: 0,
   stallEvery: Infinity,
@@ -95,11 +110,12 @@ export const CALM: Faults = {
   lag: 100,
   loading: 0,
   staysBehind: 0,
+  forgottenWorst: 0,
   fullEvery: Infinity,
   full: 2000,
   stepEvery: Infinity,
   step: 1000,
-  pause: 60,
+  pause: 400,
   slow: 0.02,
   throws: 0.03,
   hangs: 0,
@@ -126,16 +142,21 @@ const DRAWN: Partial<Record<keyof Faults, Draw>> = {
   lostAnswers: { share: 0.5, from: 1e-5, to: 1e-2 },
   lateCopies: { share: 0.4, from: 1e-4, to: 1e-2 },
   copyDelay: { share: 0.7, from: 10, to: 60_000 },
+  copiedWorst: { share: 0.6, from: 3e-3, to: 0.1 },
+  lostWorst: { share: 0.6, from: 3e-3, to: 0.1 },
   stillArrive: { share: 0.5, from: 0.01, to: 1 },
   sentAgain: { share: 0.5, from: 0.01, to: 1 },
   lostSignals: { share: 0.4, from: 1e-3, to: 1 },
   doubledSignals: { share: 0.3, from: 0.01, to: 0.2 },
   deafEvery: { share: 0.3, from: 5000, to: 60_000 },
+  cutOffEvery: { share: 0.2, from: 10_000, to: 60_000 },
   killEvery: { share: 0.5, from: 500, to: 30_000 },
   freezeEvery: { share: 0.4, from: 500, to: 30_000 },
   leaveEvery: { share: 0.4, from: 2000, to: 30_000 },
   killedCalls: { share: 0.3, from: 1e-4, to: 5e-3 },
   frozenCalls: { share: 0.3, from: 1e-4, to: 1e-2 },
+  killedWorst: { share: 0.4, from: 1e-3, to: 3e-2 },
+  frozenWorst: { share: 0.6, from: 1e-3, to: 3e-2 },
   skew: { share: 0.5, from: 10, to: 100_000 },
   drift: { share: 0.3, from: 1e-6, to: 5e-5 },
   stallEvery: { share: 0.3, from: 3000, to: 60_000 },
@@ -144,11 +165,13 @@ const DRAWN: Partial<Record<keyof Faults, Draw>> = {
   lag: { share: 0.7, from: 1, to: 5000 },
   loading: { share: 0.4, from: 10, to: 3000 },
   staysBehind: { share: 0.3, from: 0.1, to: 1 },
+  forgottenWorst: { share: 0.5, from: 3e-3, to: 0.1 },
   fullEvery: { share: 0.15, from: 2000, to: 30_000 },
   full: { share: 0.7, from: 100, to: 10_000 },
   stepEvery: { share: 0.15, from: 2000, to: 30_000 },
   step: { share: 0.7, from: 1, to: 60_000 },
-  pause: { share: 0.8, from: 10, to: 3000 },
+  // Most faults are a matter of time: where many messages are published in a second, few happen until all are.
+  pause: { share: 0.8, from: 30, to: 10_000 },
   slow: { share: 0.5, from: 0.01, to: 0.4 },
   throws: { share: 0.5, from: 0.01, to: 0.5 },
   hangs: { share: 0.3, from: 0.001, to: 0.02 },
@@ -159,6 +182,9 @@ const DRAWN: Partial<Record<keyof Faults, Draw>> = {
   operateEvery: { share: 0.8, from: 50, to: 3000 },
   scheduleEvery: { share: 0.8, from: 300, to: 10_000 },
 };
+
+/** The calls of which each seed chooses one kind that goes wrong more often: most rules are about a few calls that are not frequent. */
+export const WORST = ['claim', 'claim', 'claim', 'settle', 'permit', 'extend', 'acquire', 'release', 'hset'] as const;
 
 /** In one of so many seeds nothing is stored when a failover has happened. */
 const EMPTIED = 4;

@@ -1,0 +1,79 @@
+import { TOPICS, publishedTopics } from '../fleet/topics.js';
+import type { Stage } from './stage.js';
+
+/** How long a fleet takes at most until it has stored again what Redis has lost, and until it handles messages again, in milliseconds. */
+const STORED_AGAIN = 30_000;
+const HANDLED_AGAIN = 30_000;
+
+/** What a fleet stores of itself, by what stands behind the hash tags. */
+const OF_FLEET = new Set(['config', 'owner', 'sessions', 'handled', 'topics', 'processes', 'holdings']);
+
+/** Redis loses all while the fleet runs, which stores all of itself again though nobody publishes anything. */
+export async function flushFleet(stage: Stage): Promise<void> {
+  const before = keysOfFleet(stage);
+  const { length } = stage.running;
+  flush(stage);
+  const missing = (): string[] => {
+    const stored = keysOfFleet(stage);
+    return [...before].filter((key) => !stored.has(key));
+  };
+  await stage.wait(STORED_AGAIN);
+  if (missing().length > 0) {
+    return stage.violated(`${missing().join(', ')} are not stored again ${STORED_AGAIN} ms after Redis has lost all`);
+  }
+  for (const name of ['sessions', 'processes', 'holdings']) {
+    const count = Number(stage.scene.server.data.call('HLEN', `{dq:fleet}:${name}`));
+    if (count < length) stage.violated(`${count} of ${length} processes are stored again in ${name}`);
+  }
+  await publishToAll(stage, 'flushed');
+  await stage.assertHandled(HANDLED_AGAIN, 'Redis has lost all');
+}
+
+/** Redis loses all while only a process lives that publishes: what is handled later is stored as it was. */
+export async function flushProducers(stage: Stage): Promise<void> {
+  const { fleet, scene } = stage;
+  for (const slot of fleet.slots) slot.process?.end();
+  fleet.slots[0]?.startProducer().catch((error: unknown) => scene.rules.failed('a producer starts', error));
+  await stage.until(() => stage.running.length > 0, HANDLED_AGAIN);
+  flush(stage);
+  await publishToAll(stage, 'produced');
+  await stage.wait(HANDLED_AGAIN);
+  const stored = keysOfFleet(stage);
+  const missing = handledTopics(stage).filter((topic) => !stored.has(`{dq:${topic}}:config`));
+  if (missing.length > 0) stage.violated(`nobody has configured ${missing.join(', ')} again`);
+  for (const slot of fleet.slots.slice(1)) fleet.begin(slot);
+  await stage.assertHandled(HANDLED_AGAIN, 'a fleet has started');
+}
+
+/** Redis loses all while a limit is in use by one process, and others want it, too. */
+export async function flushPermits(stage: Stage): Promise<void> {
+  const [topic] = stage.handled('limited');
+  if (topic === undefined) return;
+  const publish = async (name: string): Promise<void> => {
+    for (let i = 0; i < 10; i++) await stage.publish(topic, `${name}-${i}`, { takes: 1500 });
+  };
+  await publish('used');
+  flush(stage);
+  await publish('wanted');
+  await stage.assertHandled(HANDLED_AGAIN, 'Redis has lost all permits');
+}
+
+function flush({ scene: { server, rules, world } }: Stage): void {
+  server.data.restore(undefined);
+  rules.redisLost(-Infinity);
+  world.trace('redis', 'has lost all');
+}
+
+async function publishToAll(stage: Stage, name: string): Promise<void> {
+  for (const topic of handledTopics(stage)) {
+    for (let i = 0; i < 8; i++) await stage.publish(topic, `${name}-${topic}-${i}`);
+  }
+}
+
+function keysOfFleet({ scene }: Stage): Set<string> {
+  return new Set(scene.server.data.keys.filter((key) => OF_FLEET.has(/\}:([a-z]+)$/.exec(key)?.[1] ?? '')));
+}
+
+function handledTopics({ scene }: Stage): string[] {
+  return publishedTopics(scene.topics).filter((topic) => !TOPICS[topic]?.received);
+}

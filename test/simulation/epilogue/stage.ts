@@ -1,0 +1,86 @@
+import type { Fleet } from '../fleet/fleet.js';
+import type { Process } from '../fleet/process.js';
+import type { Scene } from '../fleet/scene.js';
+import type { Payload } from '../work/payload.js';
+
+/** A process that runs, with its connection. */
+export type Running = Process & { readonly connection: NonNullable<Process['connection']> };
+
+type Options = Parameters<Running['connection']['producer']['publish']>[2];
+
+export interface Published {
+  readonly id: string;
+  readonly partition: number;
+}
+
+/** What an epilogue does something with, once nothing goes wrong any more and all is done. */
+export class Stage {
+  readonly scene: Scene;
+  readonly fleet: Fleet;
+  /** How many of a key were published. */
+  readonly #counts = new Map<string, number>();
+
+  constructor(scene: Scene, fleet: Fleet) {
+    this.scene = scene;
+    this.fleet = fleet;
+  }
+
+  /** Those of the topics that the fleet handles. */
+  handled(...topics: readonly string[]): string[] {
+    return topics.filter((topic) => this.scene.topics.includes(topic));
+  }
+
+  get running(): Running[] {
+    return [...this.scene.processes].filter((one): one is Running => !one.isDead && one.connection !== undefined);
+  }
+
+  /** Publishes a message of a key, which is due at once, and waits for the answer. */
+  async publish(topic: string, key: string, work: Partial<Payload> = {}, options: Options = {}): Promise<Published> {
+    const { rules, server } = this.scene;
+    const index = this.#counts.get(key) ?? 0;
+    this.#counts.set(key, index + 1);
+    const id = `${key}-${index}`;
+    const payload: Payload = { id, key, index, takes: 0, throws: 0, hangs: false, earliest: server.now(), ...work };
+    const [publisher] = this.running;
+    if (!publisher) throw new Error('Nobody is left');
+    rules.publishing({ ...payload, topic });
+    const answer = publisher.connection.producer.publish(topic, payload, { id, key, ...options });
+    const { dueAt, partition } = await this.answer(answer);
+    rules.published(id, dueAt.getTime());
+    rules.publishEnded(id);
+    return { id, partition };
+  }
+
+  /** What a process answers, while the world goes on. */
+  async answer<T>(answer: Promise<T>): Promise<T> {
+    let isThere = false;
+    void answer.then(
+      () => (isThere = true),
+      () => (isThere = true),
+    );
+    await this.scene.world.runUntil(() => isThere, Infinity);
+    return answer;
+  }
+
+  async wait(duration: number): Promise<void> {
+    await this.until(() => false, duration);
+  }
+
+  /** @returns whether it came true within so many milliseconds */
+  async until(isTrue: () => boolean, duration: number): Promise<boolean> {
+    const { world, rules } = this.scene;
+    await world.runUntil(() => isTrue() || rules.isBroken, world.now + duration);
+    return isTrue();
+  }
+
+  /** All that was published has to be handled within so many milliseconds. */
+  async assertHandled(duration: number, what: string): Promise<void> {
+    const { rules } = this.scene;
+    if (await this.until(() => rules.messages.open === 0, duration)) return;
+    this.violated(`${rules.messages.open} messages are not handled ${duration} ms after ${what}`);
+  }
+
+  violated(text: string, about: readonly string[] = []): void {
+    if (!this.scene.rules.isBroken) this.scene.rules.violated('epilogue', text, about);
+  }
+}

@@ -1,0 +1,231 @@
+import { isAtMostOnce } from '../fleet/topics.js';
+import type { Process } from '../fleet/process.js';
+import type { WatchedCall } from './owner-rules.js';
+import { type RuleOptions, type Run, TIMER_ERROR } from './run.js';
+
+/** How late a call may begin by a limit of its key, in milliseconds: a process knows the clock of Redis as well as its calls are even. */
+export const CLOCK_ERROR = 50;
+
+/** What a claim says that rules look at. */
+interface ClaimGiven {
+  readonly claimant: string;
+  readonly sequence: number;
+  readonly delivered: number;
+  readonly room: number;
+  readonly whole_room: number;
+  readonly terms: string;
+}
+
+interface SettleGiven {
+  readonly answered: string;
+  readonly sequence: number;
+  readonly tokens: string;
+  readonly rest: readonly string[];
+}
+
+interface Place {
+  readonly owner: string;
+  readonly inflight: string;
+}
+
+/** One message of what a claim has handed out. */
+interface Handed {
+  readonly id: string;
+  readonly storedId: string;
+  readonly number: number;
+  readonly token: string;
+  /** The room that it takes as a suspect. */
+  readonly weight: number;
+}
+
+/** The latest delivery of a message. */
+interface Held extends Handed {
+  readonly process: Process;
+  readonly inflight: string;
+  /** World time until which its call may begin. */
+  readonly beginsUntil: number;
+}
+
+/** The latest claim of an owner. */
+interface LatestClaim {
+  readonly sequence: number;
+  readonly ids: ReadonlySet<string>;
+}
+
+/** A claim hands out what it may, and what it hands out begins, and counts, while it is the latest delivery and its lease lasts. */
+export class DeliveryRules {
+  readonly #options: RuleOptions;
+  readonly #held = new Map<string, Held>();
+  readonly #claims = new Map<string, LatestClaim>();
+  /** What runs in each process. */
+  readonly #running = new Map<Process, Map<string, { readonly run: Run; readonly weight: number }>>();
+  /** What has ended in each process after its lease, until its outcome is there. */
+  readonly #overdue = new Map<Process, Map<string, Held>>();
+  /** The calls that have settled something: one that is made again has the answer that it had. */
+  readonly #settled = new Set<string>();
+
+  constructor(options: RuleOptions) {
+    this.#options = options;
+  }
+
+  // ── what is sent, and run ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** @returns what the process has to settle before a claim that it sends now for the first time */
+  sent(process: Process, { name, place, given }: WatchedCall): ReadonlySet<string> | undefined {
+    const overdue = this.#overdue.get(process);
+    if (name !== 'claim' || !overdue || overdue.size === 0) return undefined;
+    const { claimant, sequence } = given as ClaimGiven;
+    const known = this.#claims.get(claimant);
+    // One that is sent again was sent first before that.
+    if (!known || known.sequence >= sequence) return undefined;
+    const { inflight } = place as Place;
+    return new Set([...overdue.values()].filter((one) => one.inflight === inflight).map(({ id }) => id));
+  }
+
+  ran(process: Process, { name, place, given }: WatchedCall, reply: unknown, overdue?: ReadonlySet<string>): void {
+    if (!Array.isArray(reply)) return;
+    if (name === 'claim' && reply[0] === 1) this.#claimed(process, place as Place, given as ClaimGiven, reply, overdue);
+    if (name === 'settle') this.#ended(process, given as SettleGiven, reply);
+  }
+
+  #claimed(
+    process: Process,
+    { inflight }: Place,
+    given: ClaimGiven,
+    reply: readonly unknown[],
+    overdue: ReadonlySet<string> | undefined,
+  ): void {
+    const { claimant, sequence, delivered, room } = given;
+    const handed = handedOut(claimant, reply);
+    const latest = this.#claims.get(claimant);
+    const isRepeat = latest?.sequence === sequence;
+    const [first] = handed;
+    if (first && latest && latest.sequence > sequence) {
+      this.#violated('claim', `claim ${sequence} hands out ${first.id} after claim ${latest.sequence}`, first, process);
+    }
+    for (const one of handed) {
+      if (isRepeat && !latest.ids.has(one.id)) {
+        this.#violated('claim', `claim ${sequence} hands out ${one.id} when it is repeated`, one, process);
+      }
+      if (one.number <= delivered) {
+        this.#violated('claim', `${one.id} has the number ${one.number} of an earlier delivery`, one, process);
+      }
+      if (overdue?.has(one.id) && this.#overdue.get(process)?.has(one.id)) {
+        this.#violated('overtaken', `a claim overtakes what has become of ${one.id}`, one, process);
+      }
+    }
+    const weight = handed.reduce((sum, one) => sum + one.weight, 0);
+    if (first && !isRepeat && weight > room) {
+      this.#violated('suspects', `a claim brings suspects that take ${weight}, with room for ${room}`, first, process);
+    }
+    if (!latest || latest.sequence < sequence) {
+      this.#claims.set(claimant, { sequence, ids: new Set(handed.map(({ id }) => id)) });
+    }
+    const beginsUntil = this.#beginsUntil(given, reply);
+    for (const one of handed) {
+      // Who asks again has given its room to others.
+      this.#held.set(one.id, { ...one, weight: isRepeat ? 0 : one.weight, process, inflight, beginsUntil });
+    }
+  }
+
+  #beginsUntil({ terms }: ClaimGiven, reply: readonly unknown[]): number {
+    const [, , beginsAt = 0, beginsIn = 0] = String(reply[6]).split(',').map(Number);
+    const slack = Number(terms.split(' ')[6]);
+    return beginsAt === 0 ? Infinity : this.#options.world.now + beginsIn + slack + CLOCK_ERROR;
+  }
+
+  #ended(process: Process, given: SettleGiven, [digits]: readonly unknown[]): void {
+    const call = `${given.answered} ${given.sequence}`;
+    const tokens = given.tokens.trimEnd().split(' ');
+    for (const [i, token] of tokens.entries()) {
+      const id = idOf(given.rest[i] as string);
+      this.#overdue.get(process)?.delete(id);
+      const held = this.#held.get(id);
+      const hasCounted = ['1', '3'].includes(String(digits)[i] as string);
+      if (!held || !hasCounted || held.token === token || this.#settled.has(call)) continue;
+      this.#violated('settle', `an outcome of an earlier delivery of ${id} counts`, held, process);
+    }
+    this.#settled.add(call);
+  }
+
+  // ── what runs ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  begin(process: Process, run: Run): void {
+    const { id } = run;
+    const running = this.#running.get(process) ?? new Map<string, { readonly run: Run; readonly weight: number }>();
+    this.#running.set(process, running);
+    const held = this.#held.get(id);
+    const about = { id };
+    // The id of what is gone once it is handed out may be that of another one.
+    if (running.has(id) && !isAtMostOnce(run.topic))
+      this.#violated('beside', `${id} is called beside its earlier call`, about, process);
+    if (run.signal.aborted) this.#violated('begins', `${id} begins although its signal has aborted`, about, process);
+    if (held) this.#assertBegins(process, held);
+    running.set(id, { run, weight: held?.process === process ? held.weight : 0 });
+    // Nobody waits for what goes on although it was told to end.
+    const weight = [...running.values()].reduce((sum, one) => sum + (one.run.signal.aborted ? 0 : one.weight), 0);
+    if (weight > WHOLE_ROOM) this.#violated('suspects', `suspects that take ${weight} run at once`, about, process);
+  }
+
+  #assertBegins(process: Process, held: Held): void {
+    const { id, beginsUntil } = held;
+    const { world } = this.#options;
+    if (held.process !== process) {
+      return this.#violated('begins', `${id} begins although ${held.process.name} has claimed it since`, held, process);
+    }
+    if (this.#isLeaseOver(held)) this.#violated('begins', `${id} begins after the end of its lease`, held, process);
+    if (world.now > beginsUntil) {
+      const late = Math.round(world.now - beginsUntil + CLOCK_ERROR);
+      this.#violated('begins', `${id} begins ${late} ms later than its key allows`, held, process);
+    }
+  }
+
+  end(process: Process, { id }: Run): void {
+    this.#running.get(process)?.delete(id);
+    const held = this.#held.get(id);
+    if (held?.process !== process || !this.#isLeaseOver(held)) return;
+    const overdue = this.#overdue.get(process) ?? new Map<string, Held>();
+    this.#overdue.set(process, overdue.set(id, held));
+  }
+
+  #isLeaseOver({ inflight, storedId }: Held): boolean {
+    const { server } = this.#options;
+    const endsAt = server.data.call('ZSCORE', inflight, storedId);
+    return endsAt !== null && Number(endsAt) < server.now() - TIMER_ERROR;
+  }
+
+  /** Redis has forgotten what it has handed out, or its leases end at other times. */
+  redisLost(): void {
+    this.#held.clear();
+    this.#claims.clear();
+    this.#overdue.clear();
+  }
+
+  #violated(rule: string, text: string, { id }: { readonly id: string }, process: Process): void {
+    this.#options.violated(rule, text, [id, process.name]);
+  }
+}
+
+/** All the room that suspects have in a process. */
+const WHOLE_ROOM = 16;
+
+/** How many values a claim answers before the messages, and how many numbers there are of each. */
+const HEAD = 8;
+const NUMBERS = 4;
+
+function handedOut(claimant: string, reply: readonly unknown[]): Handed[] {
+  const [epoch] = claimant.split(' ');
+  const numbers = String(reply[4]).split(/[ ,]/).map(Number);
+  const [, ...pairs] = String(reply[5]).split(',').map(Number);
+  const weights = new Map<number, number>();
+  for (let i = 0; i < pairs.length; i += 2) weights.set(pairs[i] as number, pairs[i + 1] as number);
+  return Array.from({ length: (reply.length - HEAD) / 2 }, (_, i) => {
+    const storedId = String(reply[HEAD + 2 * i]);
+    const number = numbers[NUMBERS * i] as number;
+    return { id: idOf(storedId), storedId, number, token: `${epoch}.${number}`, weight: weights.get(i) ?? 0 };
+  });
+}
+
+function idOf(storedId: string): string {
+  return storedId.split('\0')[0] as string;
+}
