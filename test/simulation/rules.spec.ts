@@ -1,19 +1,22 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bundleProduct } from '../../scripts/setup/simulation.mjs';
 import { OPERATED, RECURRING } from './fleet/topics.js';
-import { evaluate } from './product/evaluate.js';
+import { type Copy, evaluate } from './product/evaluate.js';
 import { type Mutation, moreGuards } from './rules/guards.js';
 import { shrink } from './shrink.js';
 import { simulate } from './simulate.js';
 import { TimeLine } from './time-line.js';
+import type { Faults } from './world/faults.js';
 
 // In a variable, since a script without types is imported.
 const MUTATIONS = '../fleet/faults/mutations/index.mjs';
 let mutations: readonly Mutation[];
+let intact: Copy;
 
 beforeAll(async () => {
   const imported = (await import(MUTATIONS)) as { mutations: readonly Mutation[] };
   mutations = [...imported.mutations, ...moreGuards];
+  intact = evaluate(await bundleProduct());
 });
 
 async function without(guard: string): Promise<string> {
@@ -24,42 +27,76 @@ async function without(guard: string): Promise<string> {
 
 describe('the rules of a simulation', () => {
   // Each with the most seeds that it takes, and the topics: what is noticed later would cost those who run this too much.
-  it.each<{ guard: string; rule: string; topics: string[]; seeds?: number; only?: string[] }>([
-    { guard: 'due check', rule: 'early', topics: ['once'] },
-    { guard: 'order: a message waits behind the head', rule: 'order', topics: ['ordered'] },
-    { guard: 'lease extension', rule: 'overlap', topics: ['plain'], seeds: 4 },
-    { guard: 'count of permits', rule: 'in-flight', topics: ['limited'] },
-    { guard: 'log of a key', rule: 'rate', topics: ['rated-keys'] },
-    { guard: 'owner check', rule: 'owner', topics: ['plain'], seeds: 4 },
-    { guard: 'epoch of a takeover', rule: 'storm', topics: ['plain'], seeds: 4 },
-    { guard: 'attempts: a failure spends one', rule: 'attempt', topics: ['few-attempts'] },
-    { guard: 'attempts: after the last one', rule: 'dead', topics: ['few-attempts'] },
-    { guard: 'backoff: a retry waits for it', rule: 'backoff', topics: ['few-attempts'] },
-    { guard: 'backoff: a retry waits for nothing else', rule: 'late', topics: ['few-attempts'], only: [] },
-    { guard: 'expiry', rule: 'expired', topics: ['expiring'], seeds: 4 },
-    { guard: 'hold', rule: 'held', topics: ['busy'] },
-    { guard: 'at most once', rule: 'once', topics: ['once'] },
-    { guard: 'abandoned run: its message is not called', rule: 'twice', topics: ['hanging'] },
-    { guard: 'batch', rule: 'batch', topics: ['batched'] },
-    { guard: 'slots', rule: 'slots', topics: ['first', 'second'] },
-    { guard: 'priority', rule: 'turn', topics: ['first', 'second'], seeds: 4, only: [] },
-    { guard: 'memory of the first publish', rule: 'repeated', topics: ['debounced'] },
-    { guard: 'pause: nothing', rule: 'paused', topics: ['plain', OPERATED], seeds: 12 },
-    { guard: 'hold: nothing', rule: 'paused', topics: ['plain', OPERATED], seeds: 12 },
-    { guard: 'cancel in flight', rule: 'gone', topics: ['plain', OPERATED], seeds: 12 },
-    { guard: 'edit', rule: 'edit', topics: ['plain', OPERATED], seeds: 12 },
-    { guard: 'resume', rule: 'late', topics: ['plain', OPERATED], seeds: 12 },
-    { guard: 'search', rule: 'unknown', topics: ['plain', OPERATED], seeds: 12 },
-    { guard: 'pause of a schedule', rule: 'occurrence', topics: ['plain', RECURRING], seeds: 12 },
-    { guard: 'catch-up', rule: 'occurrence', topics: ['plain', RECURRING], seeds: 12 },
-  ])('$rule: notice that a guard is off: $guard', async ({ guard, rule, topics, seeds = 1, only }) => {
+  it.each<{ guard: string; rule: string; topics: string[]; seeds?: number; only?: string[]; faults?: Partial<Faults> }>(
+    [
+      { guard: 'due check', rule: 'early', topics: ['once'] },
+      { guard: 'order: a message waits behind the head', rule: 'order', topics: ['ordered'] },
+      { guard: 'lease extension', rule: 'overlap', topics: ['plain'], seeds: 4 },
+      { guard: 'count of permits', rule: 'permits', topics: ['limited'] },
+      { guard: 'log of a key', rule: 'rate', topics: ['rated-keys'] },
+      { guard: 'owner check', rule: 'owner', topics: ['plain'], seeds: 4 },
+      { guard: 'epoch of a takeover', rule: 'claim', topics: ['plain'], seeds: 4 },
+      { guard: 'attempts: a failure spends one', rule: 'attempt', topics: ['few-attempts'] },
+      { guard: 'attempts: after the last one', rule: 'dead', topics: ['few-attempts'] },
+      { guard: 'backoff: a retry waits for it', rule: 'backoff', topics: ['few-attempts'] },
+      { guard: 'backoff: a retry waits for nothing else', rule: 'late', topics: ['few-attempts'], only: [] },
+      { guard: 'expiry', rule: 'expired', topics: ['expiring'], seeds: 4 },
+      { guard: 'hold', rule: 'held', topics: ['busy'] },
+      { guard: 'at most once', rule: 'once', topics: ['once'] },
+      { guard: 'abandoned run: its message is not called', rule: 'twice', topics: ['hanging'] },
+      { guard: 'batch', rule: 'batch', topics: ['batched'] },
+      { guard: 'slots', rule: 'slots', topics: ['first', 'second'] },
+      { guard: 'priority', rule: 'turn', topics: ['first', 'second'], seeds: 4, only: [] },
+      { guard: 'memory of the first publish', rule: 'repeated', topics: ['debounced'] },
+      { guard: 'pause: nothing', rule: 'paused', topics: ['plain', OPERATED], seeds: 12 },
+      { guard: 'hold: nothing', rule: 'held', topics: ['plain', OPERATED], seeds: 12 },
+      {
+        guard: 'cancel in flight',
+        rule: 'gone',
+        topics: ['plain', OPERATED],
+        seeds: 12,
+        faults: { operateEvery: 50, slow: 0.5 },
+      },
+      { guard: 'edit', rule: 'edit', topics: ['plain', OPERATED], seeds: 12 },
+      { guard: 'resume', rule: 'lost', topics: ['plain', OPERATED], seeds: 12 },
+      { guard: 'search', rule: 'unknown', topics: ['plain', OPERATED], seeds: 12 },
+      {
+        guard: 'pause of a schedule',
+        rule: 'occurrence',
+        topics: ['plain', RECURRING],
+        seeds: 12,
+        faults: { scheduleEvery: 500 },
+      },
+      { guard: 'catch-up', rule: 'storm', topics: ['plain', RECURRING], seeds: 12 },
+    ],
+  )('$rule: notice that a guard is off: $guard', async ({ guard, rule, topics, seeds = 1, ...rest }) => {
     const copy = evaluate(await without(guard));
     const broken = new Set<string>();
     for (let seed = 1; seed <= seeds && !broken.has(rule); seed++) {
-      const { violations } = await simulate(copy, { seed, messages: 1000, processes: 4, topics, only });
+      const { violations } = await simulate(copy, { seed, messages: 1000, processes: 4, topics, ...rest });
       for (const one of violations) broken.add(one.rule);
     }
     expect([...broken]).toContain(rule);
+  });
+});
+
+describe('the end of a simulation', () => {
+  it.each([
+    { epilogue: 'flushFleet', guard: 'lost session: its topics', seed: 5, topic: 'plain' },
+    { epilogue: 'flushProducers', guard: 'lost partition', seed: 5, topic: 'plain' },
+    { epilogue: 'flushPermits', guard: 'end of permits: whoever was away', seed: 5, topic: 'limited' },
+    { epilogue: 'changeLimits', guard: 'changed limits: partitions', seed: 5, topic: 'rated-keys' },
+    { epilogue: 'hang', guard: 'abandoned run: it spends attempts', seed: 5, topic: 'hanging' },
+    { epilogue: 'removeHead', guard: 'order: a key without a head', seed: 5, topic: 'ordered' },
+    { epilogue: 'crash', guard: 'suspects: those of all partitions', seed: 5, topic: 'plain' },
+    { epilogue: 'fill', guard: 'full Redis: outcomes that take memory', seed: 5, topic: 'plain' },
+    { epilogue: 'crowd', guard: 'full Redis: a partition with a crowd', seed: 5, topic: 'plain' },
+    { epilogue: 'fallSilent', guard: 'end of a session', seed: 5, topic: 'plain' },
+    { epilogue: 'cutSignals', guard: 'echo', seed: 5, topic: 'plain' },
+  ])('$epilogue: shows that a guard is off: $guard', async ({ epilogue, guard, seed, topic }) => {
+    const plan = { seed, messages: 30, processes: 4, topics: [topic], epilogue };
+    expect((await simulate(evaluate(await without(guard)), plan)).violations).not.toEqual([]);
+    expect((await simulate(intact, plan)).violations).toEqual([]);
   });
 });
 

@@ -1,7 +1,6 @@
 import type { Stage } from './stage.js';
 
 const HUNG = 120;
-const TIMEOUT = 500;
 const HANGS = 120_000;
 
 /** How soon all of them are dead letters, in milliseconds: each process has room for a few at a time. */
@@ -9,12 +8,11 @@ const DEAD = 20_000;
 
 /** Handlers hang and ignore their signals: their messages end as dead letters, they take no slots, and health tells of them. */
 export async function hang(stage: Stage): Promise<void> {
-  const [topic] = stage.handled('plain');
+  const [topic] = stage.handled('hanging');
   if (topic === undefined) return;
   const { rules, server } = stage.scene;
-  const options = { timeout: TIMEOUT, attempts: 2 };
   for (let i = 0; i < HUNG; i++) {
-    const { id } = await stage.publish(topic, `hung-${i}`, { takes: HANGS, hangs: true }, options);
+    const { id } = await stage.publish(topic, `hung-${i}`, { takes: HANGS, hangs: true });
     rules.messages.mayBeGone(id);
   }
   await stage.wait(DEAD);
