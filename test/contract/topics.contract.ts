@@ -52,6 +52,18 @@ export function topicsContract(it: BrokerTest): void {
       expect(await bed.broker.configsOf(['a'])).toMatchObject([{ partitions: 3, limits: LIMITS }]);
     });
 
+    it('are those of whoever knows some, where the first use knew nothing of them', async ({ bed }) => {
+      await bed.broker.configure('a', 3);
+      expect(await bed.broker.configure('a', 3, undefined, { limits: LIMITS })).toMatchObject({ limits: LIMITS });
+      expect(await bed.broker.configsOf(['a'])).toMatchObject([{ limits: LIMITS }]);
+    });
+
+    it('stay away once it was said that there are none', async ({ bed }) => {
+      await bed.broker.configure('a', 3);
+      await bed.broker.setTerms('a', {});
+      expect(await bed.broker.configure('a', 3, undefined, { limits: LIMITS })).not.toHaveProperty('limits');
+    });
+
     it.for<{ limits: TopicLimits }>([
       { limits: { rate: { max: 1, per: 60_000, by: 'topic' } } },
       { limits: { inFlight: { key: 3 } } },

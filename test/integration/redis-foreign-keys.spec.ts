@@ -175,7 +175,12 @@ describe('a key that holds another type than ours', () => {
     },
     clear: async () => bed.broker.clear(bed.partition, bed.nextCall(), 'scheduled'),
     'put a schedule': async () =>
-      bed.broker.putSchedule(bed.partition, bed.nextCall(), { id: 'tick', expected: seen, state: 'r active 9 - 0', nextAt: 9 }),
+      bed.broker.putSchedule(bed.partition, bed.nextCall(), {
+        id: 'tick',
+        expected: seen,
+        state: 'r active 9 - 0',
+        nextAt: 9,
+      }),
     'look for due schedules': async () => bed.broker.dueSchedules(bed.partition),
     'publish an occurrence': async () => occur(),
     'publish an occurrence if no earlier one waits': async () =>

@@ -70,8 +70,8 @@ export async function simulate(copy: Copy, plan: Plan, listener?: Listener): Pro
   const faults = { ...drawn };
   const server = new Server(world, engine);
   const accidents = new Accidents(world, plan.only);
-  const rules = new Rules(world, server, accidents);
   const { topics = drawTopics(world) } = plan;
+  const rules = new Rules({ world, server, accidents, topics });
   const processes = new Set<Process>();
   const scene: Scene = {
     world,

@@ -2,8 +2,9 @@ import type { TopicOptions } from '../../../lib/composition/delay-queue-options.
 import type { TestedLimits } from '../../fleet/faults/history/limits.js';
 import type { World } from '../world/world.js';
 
-/** How long a delivery belongs to its process, in milliseconds. */
+/** How long a delivery belongs to its process, and how long at most to whoever receives it, in milliseconds. */
 export const LEASE = 3000;
+export const LONGEST_LEASE = 12_000;
 
 /** Whose messages operators change, and what schedules publish to. */
 export const OPERATED = 'operated';

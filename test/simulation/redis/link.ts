@@ -65,6 +65,8 @@ const LOST = 'the connection was lost';
 /** The connections of one process to Redis, from its start to its end: one for calls, and one for signals. */
 export class Link implements Hearer {
   isUp = true;
+  /** When the connection for calls broke last. World time. */
+  lostAt = -Infinity;
   /** Whether signals may get lost while it is up, as on the bus of a cluster. */
   readonly losesSignals: boolean;
   readonly #options: LinkOptions;
@@ -183,6 +185,7 @@ export class Link implements Hearer {
     if (!this.isUp) return;
     this.isUp = false;
     const { faults, host, random, world } = this.#options;
+    this.lostAt = world.now;
     world.trace(host.name, 'lost its connection');
     for (const sent of this.#drop()) {
       const again = { ...sent, hasRun: false, isOver: false };

@@ -20,8 +20,8 @@ const KEPT = new Set([
 /** What a partition knows of its topic, beside the messages that it places. */
 const KEPT_PLACES = new Set(['mode', 'terms', 'relook', 'arrivals']);
 
-/** The most calls of a process in a second, on average, while nothing happens. */
-const MOST_CALLS = 12;
+/** The most calls in a second, on average, while nothing happens: of a process, and for a partition. */
+const MOST_CALLS = { process: 8, partition: 0.5 };
 
 /** How long nothing happens until it is looked what is left, and how long calls are counted then, in milliseconds. */
 const REST = 3 * 60_000;
@@ -36,17 +36,22 @@ export class IdleRules {
   }
 
   /**
-   * @param processes that live
+   * @param fleet how many processes live, and how many partitions they have
    * @param calls how many there were until now
    */
-  async check(processes: number, calls: () => number, isBroken: () => boolean): Promise<void> {
+  async check(
+    fleet: { readonly processes: number; readonly partitions: number },
+    calls: () => number,
+    isBroken: () => boolean,
+  ): Promise<void> {
     const { world, server, violated } = this.#options;
     await world.runUntil(isBroken, world.now + REST);
     const before = calls();
     await world.runUntil(isBroken, world.now + COUNTED);
     if (isBroken()) return;
     const rate = ((calls() - before) / COUNTED) * 1000;
-    if (rate > MOST_CALLS * processes) {
+    const { processes, partitions } = fleet;
+    if (rate > MOST_CALLS.process * processes + MOST_CALLS.partition * partitions) {
       violated('idle', `${processes} processes make ${rate.toFixed(0)} calls a second with nothing to do`, []);
     }
     const left = server.data.keys.filter((key) => !this.#isKept(key));

@@ -1,6 +1,6 @@
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import type { Payload } from '../work/payload.js';
-import { TOPICS, isAtMostOnce } from '../fleet/topics.js';
+import { LONGEST_LEASE, TOPICS, isAtMostOnce } from '../fleet/topics.js';
 import { type Holder, type RuleOptions, type Run, TIMER_ERROR, isCurrent } from './run.js';
 
 /** What is known of a message once somebody has it. */
@@ -50,8 +50,9 @@ export class MessageRules {
   readonly #waiting = new Map<string, number>();
   /** When Redis has lost something, and since when. World time. */
   readonly #losses: { readonly since: number; readonly at: number }[] = [];
-  /** World time until which what begins may have been claimed by another clock. */
+  /** World time until which what begins may have been claimed by another clock, earlier or in place of somebody else. */
   #steppedUntil = -Infinity;
+  #mixedUntil = -Infinity;
 
   constructor(options: RuleOptions) {
     this.#options = options;
@@ -223,6 +224,7 @@ export class MessageRules {
   clockStepped(by: number): void {
     const { world } = this.#options;
     if (by < 0) this.#steppedUntil = world.now + CLAIM_GRAIN - by;
+    this.#mixedUntil = world.now + LONGEST_LEASE;
     for (const message of this.#messages.values()) {
       for (const run of message.runs) run.isExcused = true;
       // It is due by the clock as it is when its call is run.
@@ -252,6 +254,7 @@ export class MessageRules {
   #assertNotAgain({ id, ackedAt, doneAt, calledUntil }: Tracked, run: Run): void {
     // An id that was published again after that is that of another message.
     if (ackedAt === undefined || run.begunAt <= ackedAt || calledUntil >= doneAt) return;
+    if (run.begunAt < this.#mixedUntil) return;
     this.#violated('again', `${id} begins again, although it was acknowledged`, run);
   }
 

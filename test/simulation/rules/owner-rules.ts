@@ -4,7 +4,7 @@ import type { RuleOptions } from './run.js';
 /** A process whose heartbeat Redis has had for at most so long when another one looks, in milliseconds, is alive for that one. */
 const JUST_HEARD = 1500;
 
-/** By so many looks it has to be alive, since the answer to the latest may be on its way. */
+/** By so many looks over one connection it has to be alive, since the answer to the latest may be on its way. */
 const LOOKS = 2;
 
 /** Who has owned a partition for so long is known to all as its owner, in milliseconds. */
@@ -16,6 +16,12 @@ export interface WatchedCall {
   readonly given: object;
 }
 
+/** Which processes one has found alive, and when; world time. */
+interface Look {
+  readonly at: number;
+  readonly found: ReadonlySet<Process>;
+}
+
 /** Only the owner of a partition claims, and none that lives is replaced. */
 export class OwnerRules {
   readonly #options: RuleOptions;
@@ -24,7 +30,7 @@ export class OwnerRules {
   /** What each process has sent of its own session last. */
   readonly #beats = new Map<Process, { readonly text: string; readonly at: number }>();
   /** Which heartbeats the latest looks of a process have found, the latest look last. */
-  readonly #looks = new Map<Process, ReadonlySet<Process>[]>();
+  readonly #looks = new Map<Process, Look[]>();
 
   constructor(options: RuleOptions) {
     this.#options = options;
@@ -62,7 +68,7 @@ export class OwnerRules {
     if (!holder || holder === process || world.now - since < SETTLED) return;
     if (holder.isDead || holder.isFrozen || !holder.connection) return;
     const looks = this.#looks.get(process) ?? [];
-    if (looks.length < LOOKS || looks.some((found) => !found.has(holder))) return;
+    if (looks.length < LOOKS || looks.some(({ at, found }) => at <= process.link.lostAt || !found.has(holder))) return;
     violated('owner', `${process.name} takes ${key} from ${holder.name}, which lives`, [
       key,
       process.name,
@@ -77,8 +83,8 @@ export class OwnerRules {
   }
 
   #look(process: Process): void {
-    const since = this.#options.world.now - JUST_HEARD;
-    const found = new Set([...this.#beats].filter(([, { at }]) => at >= since).map(([one]) => one));
-    this.#looks.set(process, [...(this.#looks.get(process) ?? []), found].slice(-LOOKS));
+    const { now } = this.#options.world;
+    const found = new Set([...this.#beats].filter(([, { at }]) => at >= now - JUST_HEARD).map(([one]) => one));
+    this.#looks.set(process, [...(this.#looks.get(process) ?? []), { at: now, found }].slice(-LOOKS));
   }
 }

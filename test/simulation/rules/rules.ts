@@ -1,10 +1,9 @@
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import type { Payload } from '../work/payload.js';
 import { Process } from '../fleet/process.js';
+import type { Scene } from '../fleet/scene.js';
 import { OPERATED, RECURRING, TOPICS, isAtMostOnce } from '../fleet/topics.js';
 import type { WatchCall } from '../redis/linked-calls.js';
-import type { Server } from '../redis/server.js';
-import type { Accidents } from '../world/accidents.js';
 import type { World } from '../world/world.js';
 import { AttemptRules } from './attempt-rules.js';
 import { type CalledHandler, CallRules } from './call-rules.js';
@@ -37,8 +36,8 @@ export interface Violation {
   readonly at: number;
 }
 
-/** Many more calls than any load of a simulation makes: at the start, for each delivery, and in each second. */
-const BUDGET = { start: 5000, delivery: 20, second: 100 };
+/** Many more calls than any load of a simulation makes: at the start, for each delivery, and in each second, for each partition, too. */
+const BUDGET = { start: 5000, delivery: 20, second: 100, partition: 4 };
 
 /** What must hold, whatever goes wrong. It is told of all that happens, and notes the first promise that is broken. */
 export class Rules {
@@ -70,9 +69,11 @@ export class Rules {
   readonly #timed: readonly { redisLost(since: number): void }[];
   readonly #world: World;
   readonly #begunAt: number;
+  readonly #partitions: number;
 
-  constructor(world: World, server: Server, accidents: Accidents) {
+  constructor({ world, server, accidents, topics }: Pick<Scene, 'world' | 'server' | 'accidents' | 'topics'>) {
     this.#world = world;
+    this.#partitions = topics.reduce((sum, topic) => sum + (TOPICS[topic]?.options.partitions ?? 0), 0);
     this.#begunAt = world.now;
     const violated = (rule: string, text: string, about: readonly string[]): void => this.violated(rule, text, about);
     const options = { world, server, violated };
@@ -220,7 +221,7 @@ export class Rules {
    */
   async rest(processes: number): Promise<void> {
     await this.#idle.check(
-      processes,
+      { processes, partitions: this.#partitions },
       () => this.calls,
       () => this.isBroken,
     );
@@ -233,8 +234,9 @@ export class Rules {
 
   /** Nobody asks again and again without a pause. */
   #called(): void {
-    const { start, delivery, second } = BUDGET;
-    const most = start + this.deliveries * delivery + ((this.#world.now - this.#begunAt) / 1000) * second;
+    const { start, delivery, second, partition } = BUDGET;
+    const seconds = (this.#world.now - this.#begunAt) / 1000;
+    const most = start + this.deliveries * delivery + seconds * (second + this.#partitions * partition);
     if (++this.calls > most) this.violated('storm', `${this.calls} calls for ${this.deliveries} deliveries`, []);
   }
 

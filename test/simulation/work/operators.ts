@@ -41,7 +41,12 @@ async function operateAll(setting: Setting): Promise<void> {
   while (faults.operateEvery !== Infinity) {
     await process.sleep(exponential(random, faults.operateEvery));
     if (scene.isEnding || !process.connection) break;
-    await served(() => random.pick(ACTIONS)(messages, topic));
+    try {
+      await served(() => random.pick(ACTIONS)(messages, topic));
+    } catch (error) {
+      // Where Redis loses all, there may be no such topic for a while.
+      if (faults.lag !== Infinity || (error as { code?: unknown }).code !== 'INVALID_ARGUMENT') throw error;
+    }
   }
   while (process.connection && !scene.isEnding) await process.sleep(PAUSE);
   await undo(setting, messages, topic);

@@ -1,7 +1,7 @@
 import type { ReceivedMessage } from '../../../lib/consumer/pulling/received-message.js';
 import type { SettleStatus } from '../../../lib/messages/settle-status.js';
 import type { Process } from '../fleet/process.js';
-import { TOPICS } from '../fleet/topics.js';
+import { LONGEST_LEASE, TOPICS } from '../fleet/topics.js';
 import type { Asked, Holding, Outcome } from '../rules/receipt-rules.js';
 import type { Holder } from '../rules/run.js';
 import type { WorldEvent } from '../world/world.js';
@@ -11,7 +11,6 @@ import type { Payload } from './payload.js';
 
 /** In milliseconds. */
 const SHORTEST_LEASE = 1000;
-const LONGEST_LEASE = 12_000;
 const LONGEST_WAIT = 2000;
 const LONGEST_DELAY = 1000;
 const LONGEST_LATE = 5000;

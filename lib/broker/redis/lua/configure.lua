@@ -29,8 +29,10 @@ if is_new or is_known == '1' and stored_order ~= 'continue' and stored_order ~= 
   if order == '' then redis.call('HDEL', config, 'order') else redis.call('HSET', config, 'order', order) end
 end
 
-if is_new and limits ~= '' then redis.call('HSET', config, 'limits', limits) end
-if is_new and handling ~= '' then redis.call('HSET', config, 'handling', handling) end
+-- Whoever was first to use it again after a loss may know nothing of it.
+if (limits ~= '' or handling ~= '') and not redis.call('HGET', config, 'limits') then
+  redis.call('HSET', config, 'limits', limits, 'handling', handling)
+end
 
 local stored_partitions, stored_protocol = fix('partitions', partitions, max_partitions), fix('protocol', protocol, max_protocol)
 local terms = redis.call('HMGET', config, 'limits', 'handling')

@@ -1,4 +1,4 @@
--- Stores the limits of a topic, and how it is handled, unless Redis has lost the topic.
+-- Stores the limits of a topic, and how it is handled, unless Redis has lost the topic. Nothing is stored as such: it has been said.
 --
 -- KEYS  config HASH
 -- ARGV  limits ('' for none), handling ('' for the defaults)
@@ -8,12 +8,7 @@
 -- May be run again with the same arguments.
 
 -- @use now (now_us)
-local function put(field, text)
-  if text == '' then redis.call('HDEL', config, field) else redis.call('HSET', config, field, text) end
-end
-
 if redis.call('HGET', config, 'partitions') then
-  put('limits', limits)
-  put('handling', handling)
+  redis.call('HSET', config, 'limits', limits, 'handling', handling)
 end
 return { now_us }

@@ -72,7 +72,7 @@ export class RedisFleet implements FleetOperations {
     }
     const copy = decodeTopicConfig(copyText);
     const isKnown = copy?.protocol === PROTOCOL_VERSION;
-    const { limits, handling } = isKnown ? copy : terms;
+    const { limits, handling } = isKnown && (copy.limits ?? copy.handling) ? copy : terms;
     const reply = await this.#calls.run('configure', this.#keys.topic(topic), {
       partitions: isKnown ? copy.partitions : partitions,
       max_partitions: MAX_PARTITIONS,
