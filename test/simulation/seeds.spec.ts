@@ -6,7 +6,7 @@ import { simulate } from './simulate.js';
 const MESSAGES = 1000;
 
 /** About a minute of an idle machine. */
-const SEEDS = 60;
+const SEEDS = 30;
 
 let copy: Copy;
 
