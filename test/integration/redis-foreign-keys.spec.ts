@@ -24,6 +24,7 @@ const CLAIM: ClaimRequest = {
   lease: LONG,
   finished: { maxAge: LONG, maxCount: 2 },
 };
+const TICK = { id: 'tick', state: 'r active 9 - 0', nextAt: 9 };
 const KEYED = toStoredId('keyed', 'key');
 const ENDED = toStoredId('ended', 'key');
 const KEYS = [
@@ -174,13 +175,7 @@ describe('a key that holds another type than ours', () => {
       return bed.broker.edit(bed.partition, bed.nextCall(), edit);
     },
     clear: async () => bed.broker.clear(bed.partition, bed.nextCall(), 'scheduled'),
-    'put a schedule': async () =>
-      bed.broker.putSchedule(bed.partition, bed.nextCall(), {
-        id: 'tick',
-        expected: seen,
-        state: 'r active 9 - 0',
-        nextAt: 9,
-      }),
+    'put a schedule': async () => bed.broker.putSchedule(bed.partition, bed.nextCall(), { ...TICK, expected: seen }),
     'look for due schedules': async () => bed.broker.dueSchedules(bed.partition),
     'publish an occurrence': async () => occur(),
     'publish an occurrence if no earlier one waits': async () =>

@@ -106,7 +106,7 @@ export async function simulate(copy: Copy, plan: Plan, listener?: Listener): Pro
   if (!rules.isBroken && world.random('rest').integer(1, RESTING) === 1) await rules.rest(plan.processes);
   const names = Object.keys(EPILOGUES);
   // In turn, so that so many seeds have all of them.
-  const { epilogue = names[plan.seed % names.length] as string } = plan;
+  const { epilogue = names[plan.seed % names.length] ?? '' } = plan;
   if (!rules.isBroken) await EPILOGUES[epilogue]?.(new Stage(scene, fleet));
   return {
     plan,

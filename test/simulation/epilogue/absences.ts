@@ -51,7 +51,7 @@ async function publishToAll(stage: Stage, name: string): Promise<void> {
 function ownersOf({ scene }: Stage): Map<string, string> {
   const { data } = scene.server;
   const keys = data.keys.filter((key) => key.endsWith(':owner') && !key.startsWith('{dq:received'));
-  return new Map(keys.map((key) => [key, String(data.call('GET', key))]));
+  return new Map(keys.map((key) => [key, data.call('GET', key) as string]));
 }
 
 function assertOwned(stage: Stage): void {

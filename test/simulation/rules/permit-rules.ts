@@ -54,7 +54,7 @@ export class PermitRules {
     const before = this.#sequences.get(session + key);
     if (before !== undefined && sequence <= before) return;
     this.#sequences.set(session + key, sequence);
-    const stored = String(this.#options.server.data.call('GET', key) ?? '');
+    const stored = (this.#options.server.data.call('GET', key) as string | null) ?? '';
     const lines = [...stored.matchAll(LINE)].map(([, who = '', , has, until, wants]) => {
       return { who, has: Number(until) > this.#options.server.now() ? Number(has) : 0, wants: Number(wants) };
     });
