@@ -24,8 +24,8 @@ export class PartitionScripts {
     return this.#calls.run(name, this.#keys.partition(partition), given, adds);
   }
 
-  /** Where a caller's latest call is remembered, so that its repeat is recognized. */
-  answered(partition: Partition, { caller }: CallId): string {
-    return this.#keys.answered(partition, caller);
+  /** What tells the repeat of a call: where the caller's latest one is remembered, and which one this is. */
+  named(partition: Partition, { caller, sequence }: CallId): { answered: string; sequence: number } {
+    return { answered: this.#keys.answered(partition, caller), sequence };
   }
 }

@@ -48,7 +48,7 @@ export class RedisDeadLetters implements DeadLetterOperations {
   async requeueDead(partition: Partition, call: CallId, deaths: readonly Requeue[], delay: number): Promise<boolean[]> {
     assertLength('The delay', delay);
     const rest = deaths.flatMap(({ storedId, diedAt, envelope = '' }) => [storedId, diedAt, envelope]);
-    const given = { answered: this.#scripts.answered(partition, call), sequence: call.sequence, delay, rest };
+    const given = { ...this.#scripts.named(partition, call), delay, rest };
     const isEdited = deaths.some(({ envelope }) => envelope !== undefined);
     return wereFound(await this.#scripts.run('requeue-dead', partition, given, isEdited));
   }
@@ -57,8 +57,7 @@ export class RedisDeadLetters implements DeadLetterOperations {
     const rest = deaths.flatMap(({ storedId, diedAt }) => [storedId, diedAt]);
     return wereFound(
       await this.#scripts.run('remove-dead', partition, {
-        answered: this.#scripts.answered(partition, call),
-        sequence: call.sequence,
+        ...this.#scripts.named(partition, call),
         rest,
       }),
     );

@@ -76,8 +76,7 @@ export class RedisDeliveries implements DeliveryOperations {
     const { outcomes, tokens, process, durations, rest } = encodeSettlements(settlements, by);
     const { channel } = this.#keys.partition(partition);
     const given = {
-      answered: this.#scripts.answered(partition, call),
-      sequence: call.sequence,
+      ...this.#scripts.named(partition, call),
       process,
       durations,
       outcomes,
@@ -106,21 +105,17 @@ export class RedisDeliveries implements DeliveryOperations {
   }
 
   async pause(partition: Partition, call: CallId): Promise<void> {
-    await this.#scripts.run('pause', partition, this.#named(partition, call));
+    await this.#scripts.run('pause', partition, this.#scripts.named(partition, call));
   }
 
   async resume(partition: Partition, call: CallId): Promise<void> {
-    await this.#scripts.run('resume', partition, this.#named(partition, call));
+    await this.#scripts.run('resume', partition, this.#scripts.named(partition, call));
   }
 
   async hold(partition: Partition, call: CallId, delay: number): Promise<number> {
     assertLength('The delay', delay);
-    const [until] = await this.#scripts.run('hold', partition, { ...this.#named(partition, call), delay });
+    const [until] = await this.#scripts.run('hold', partition, { ...this.#scripts.named(partition, call), delay });
     return until as number;
-  }
-
-  #named(partition: Partition, call: CallId): { answered: string; sequence: number } {
-    return { answered: this.#scripts.answered(partition, call), sequence: call.sequence };
   }
 
   async permit(topic: string, request: PermitRequest): Promise<PermitReply> {

@@ -60,8 +60,7 @@ export class RedisMessages implements MessageOperations {
     assertDues(messages);
     const { due_specs, on_duplicates, max_waits, tag_lists, rest } = encodeMessages(messages);
     const given = {
-      answered: this.#scripts.answered(partition, call),
-      sequence: call.sequence,
+      ...this.#scripts.named(partition, call),
       order_mode: order ?? '',
       due_specs,
       on_duplicates,
@@ -78,8 +77,7 @@ export class RedisMessages implements MessageOperations {
   async cancel(partition: Partition, call: CallId, id: string, seen?: SeenMessage): Promise<CancelResult> {
     return replies.cancelResult(
       await this.#scripts.run('cancel', partition, {
-        answered: this.#scripts.answered(partition, call),
-        sequence: call.sequence,
+        ...this.#scripts.named(partition, call),
         id,
         seen_at: seen?.at ?? '',
         seen_envelope: seen?.envelope ?? '',
@@ -94,8 +92,7 @@ export class RedisMessages implements MessageOperations {
     after: string | undefined,
   ): Promise<TagCancelResult> {
     const given = {
-      answered: this.#scripts.answered(partition, call),
-      sequence: call.sequence,
+      ...this.#scripts.named(partition, call),
       tag,
       after_id: after ?? '',
     };
@@ -111,8 +108,7 @@ export class RedisMessages implements MessageOperations {
   ): Promise<RescheduleResult> {
     assertDue(due);
     const given = {
-      answered: this.#scripts.answered(partition, call),
-      sequence: call.sequence,
+      ...this.#scripts.named(partition, call),
       id,
       due_spec: encodeDueTime(due),
       when: 'always',
@@ -124,8 +120,7 @@ export class RedisMessages implements MessageOperations {
 
   async runNow(partition: Partition, call: CallId, id: string): Promise<RescheduleResult> {
     const given = {
-      answered: this.#scripts.answered(partition, call),
-      sequence: call.sequence,
+      ...this.#scripts.named(partition, call),
       id,
       due_spec: '+0',
       when: 'earlier',
@@ -141,8 +136,7 @@ export class RedisMessages implements MessageOperations {
     { storedId: id, expected, envelope }: EnvelopeEdit,
   ): Promise<EnvelopeEditResult> {
     const given = {
-      answered: this.#scripts.answered(partition, call),
-      sequence: call.sequence,
+      ...this.#scripts.named(partition, call),
       id,
       expected,
       envelope,
@@ -153,7 +147,7 @@ export class RedisMessages implements MessageOperations {
   async clear(partition: Partition, call: CallId, state: 'scheduled' | 'dead'): Promise<ClearResult> {
     const set = this.#keys.partition(partition)[state];
     const counter = state === 'scheduled' ? 'cancelled' : '';
-    const given = { answered: this.#scripts.answered(partition, call), sequence: call.sequence, set, counter };
+    const given = { ...this.#scripts.named(partition, call), set, counter };
     const [removed, more] = await this.#scripts.run('clear', partition, given);
     return { removed: removed as number, more: more === 1 };
   }
