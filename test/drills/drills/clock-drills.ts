@@ -1,7 +1,7 @@
 import { faketimeLibrary } from '../../../scripts/setup/faketime.mjs';
 import type { Drill } from '../drill.js';
 import { OneRedis, RedisWithClock, fakedClock } from '../servers/one-redis.js';
-import { WITH_FILE } from '../servers/servers.js';
+import { WITH_FILE } from '../../support/servers/with-file.js';
 
 /** How far the server's clock may jump, in milliseconds: less than a lease, and more than a heartbeat. */
 const STEP = 8000;

@@ -1,7 +1,7 @@
 import type { Drill } from '../drill.js';
 import { type FleetSize, MeasuredFleet, type Move } from '../measured-fleet.js';
 import { OneRedis } from '../servers/one-redis.js';
-import { WITH_FILE } from '../servers/servers.js';
+import { WITH_FILE } from '../../support/servers/with-file.js';
 import type { Stage } from '../stage.js';
 
 const SIZES: readonly FleetSize[] = [

@@ -3,7 +3,7 @@ import { listAll } from '../../support/processes/list-all.js';
 import { TOPIC } from '../../fleet/faults/programs/config.js';
 import type { Drill } from '../drill.js';
 import { OneRedis } from '../servers/one-redis.js';
-import { WITH_FILE } from '../servers/servers.js';
+import { WITH_FILE } from '../../support/servers/with-file.js';
 import { DEFAULTS, type Stage } from '../stage.js';
 
 const FAILING = 12_500;

@@ -4,7 +4,7 @@ import { until } from '../../support/waiting.js';
 import type { Drill } from '../drill.js';
 import type { IdleConfig } from '../programs/idle.js';
 import { OneRedis } from '../servers/one-redis.js';
-import { WITH_FILE } from '../servers/servers.js';
+import { WITH_FILE } from '../../support/servers/with-file.js';
 import type { Stage } from '../stage.js';
 
 /** Redis commands per second that a process may cost while nothing is due. */

@@ -5,7 +5,7 @@ import type { Drill } from '../drill.js';
 import { DrillCluster } from '../servers/cluster.js';
 import { MovingAddress } from '../servers/moving-address.js';
 import { OneRedis } from '../servers/one-redis.js';
-import { WITH_FILE } from '../servers/servers.js';
+import { WITH_FILE } from '../../support/servers/with-file.js';
 import { DEFAULTS, type Stage } from '../stage.js';
 
 /** How soon what every process says again has to be back, in milliseconds: a heartbeat, and as much again on a busy host. */

@@ -1,6 +1,6 @@
 import type { Drill } from '../drill.js';
 import { OneRedis } from '../servers/one-redis.js';
-import { WITH_FILE } from '../servers/servers.js';
+import { WITH_FILE } from '../../support/servers/with-file.js';
 import { DEFAULTS, type Stage } from '../stage.js';
 import { clocksThatAreOff } from './clock-drills.js';
 

@@ -2,7 +2,7 @@ import type { History } from '../../fleet/faults/history/records.js';
 import type { Drill } from '../drill.js';
 import { describe, firstDeliveries, latenessOf } from '../figures.js';
 import { OneRedis } from '../servers/one-redis.js';
-import { WITH_FILE } from '../servers/servers.js';
+import { WITH_FILE } from '../../support/servers/with-file.js';
 import { DEFAULTS, type Stage } from '../stage.js';
 
 /** How soon the partitions of a process that is killed have to have another owner, in milliseconds. */

@@ -3,13 +3,14 @@ import { type PrivateCluster, startRedisCluster } from '../../support/servers/re
 import { type PrivateRedis, startRedis } from '../../support/servers/redis-server.js';
 import { replicasCaughtUp } from '../../support/servers/replication.js';
 import { until } from '../../support/waiting.js';
-import { type Servers, WITH_FILE } from './servers.js';
+import { WITH_SYNCED_FILE } from '../../support/servers/with-file.js';
+import type { Servers } from './servers.js';
 
 const SHARDS = 3;
 
 /** A shard that is gone leaves the others serving. Nodes that are silent for so many milliseconds count as gone. */
 const CONFIG = ['--cluster-require-full-coverage', 'no', '--cluster-node-timeout', '2000'];
-const AS_NODE = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1', ...CONFIG, ...WITH_FILE];
+const AS_NODE = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1', ...CONFIG, ...WITH_SYNCED_FILE];
 
 /** How long it may take until the nodes agree, in milliseconds. */
 const AGREEMENT = 30_000;
@@ -35,7 +36,7 @@ export class DrillCluster implements Servers {
   }
 
   static async start(replicasEach: 0 | 1): Promise<DrillCluster> {
-    const cluster = new DrillCluster(await startRedisCluster(SHARDS, [...CONFIG, ...WITH_FILE]));
+    const cluster = new DrillCluster(await startRedisCluster(SHARDS, [...CONFIG, ...WITH_SYNCED_FILE]));
     try {
       if (replicasEach > 0) for (const primary of cluster.#cluster.servers) await cluster.#addReplica(primary);
       await cluster.whole();

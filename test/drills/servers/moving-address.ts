@@ -3,7 +3,8 @@ import { FaultProxy } from '../../support/servers/fault-proxy.js';
 import { type PrivateRedis, startRedis } from '../../support/servers/redis-server.js';
 import { replicasCaughtUp, roleOf, swapRoles } from '../../support/servers/replication.js';
 import { until } from '../../support/waiting.js';
-import { type Servers, WITH_FILE } from './servers.js';
+import { WITH_FILE } from '../../support/servers/with-file.js';
+import type { Servers } from './servers.js';
 
 /** One address in front of a primary and a replica, like that of a managed service or of a load balancer. */
 export class MovingAddress implements Servers {

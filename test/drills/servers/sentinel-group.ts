@@ -4,7 +4,8 @@ import { type PrivateRedis, startRedis } from '../../support/servers/redis-serve
 import { PRIMARY, startSentinel } from '../../support/servers/redis-sentinel.js';
 import { replicasCaughtUp, replicasOf, roleOf } from '../../support/servers/replication.js';
 import { until } from '../../support/waiting.js';
-import { type Servers, WITH_FILE } from './servers.js';
+import { WITH_FILE } from '../../support/servers/with-file.js';
+import type { Servers } from './servers.js';
 
 const REPLICAS = 2;
 const SENTINELS = 3;

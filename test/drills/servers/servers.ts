@@ -7,6 +7,3 @@ export interface Servers {
   /** Ends them all, and removes what they have on disk. */
   stop(): Promise<void>;
 }
-
-/** Every server has an append-only file, unless a drill is about what it lacks. */
-export const WITH_FILE: readonly string[] = ['--appendonly', 'yes', '--repl-diskless-sync-delay', '0'];

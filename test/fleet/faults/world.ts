@@ -7,6 +7,7 @@ import { until } from '../../support/waiting.js';
 import { DelayedCopies } from '../../support/servers/delayed-copies.js';
 import { type PrivateRedis, startRedis } from '../../support/servers/redis-server.js';
 import { replicasCaughtUp, swapRoles } from '../../support/servers/replication.js';
+import { WITH_SYNCED_FILE } from '../../support/servers/with-file.js';
 import type { FinalState, History } from './history/records.js';
 import {
   type ConsumerConfig,
@@ -22,16 +23,6 @@ import type { SeededRandom } from '../../support/random.js';
 
 /** Milliseconds. The heartbeat is `maxIdleWait`, and a session two of them. */
 export const TIMING = { lease: 1000, maxIdleWait: 200, session: 400, publishTimeout: 3000 } as const;
-
-/** What Redis is started with, unless a scenario is about what it lacks. */
-const WITH_FILE: readonly string[] = [
-  '--appendonly',
-  'yes',
-  '--appendfsync',
-  'always',
-  '--repl-diskless-sync-delay',
-  '0',
-];
 
 const PARTITIONS = 4;
 const ATTEMPTS = 8;
@@ -90,13 +81,13 @@ export class World extends Scene {
   }
 
   /** @param args what its Redis is started with */
-  static async create(random: SeededRandom, args: readonly string[] = WITH_FILE): Promise<World> {
+  static async create(random: SeededRandom, args: readonly string[] = WITH_SYNCED_FILE): Promise<World> {
     const folder = await mkdtemp(join(tmpdir(), 'delay-queue-faults-'));
     return new World(random, await startServer(args), folder);
   }
 
   async startReplica(): Promise<void> {
-    this.#replica = await startServer([...WITH_FILE, '--replicaof', '127.0.0.1', String(this.redis.port)]);
+    this.#replica = await startServer([...WITH_SYNCED_FILE, '--replicaof', '127.0.0.1', String(this.redis.port)]);
     await replicasCaughtUp(this.redis);
   }
 
