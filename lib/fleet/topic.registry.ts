@@ -116,16 +116,28 @@ export class TopicRegistry {
     const { store } = this.#options;
     const [first] = topics;
     const configs = topics.length === 1 ? [await store.configOf(first as string)] : await store.configsOf(topics);
-    return topics.flatMap((topic, i): LimitsChange[] => {
-      const config = configs[i];
-      const text = describeLimits(config?.limits);
+    const changes: LimitsChange[] = [];
+    for (const [i, topic] of topics.entries()) {
+      const found = configs[i];
       // What Redis has lost is stored again.
-      if (!config) return [];
+      if (!found) continue;
+      const config = await this.#saidAgain(topic, found);
+      const text = describeLimits(config.limits);
       const before = describeLimits(this.#limits.get(topic));
       this.#learnTerms(topic, config);
-      if (text === before) return [];
-      return [{ topic, limits: config.limits, text }];
-    });
+      if (text !== before) changes.push({ topic, limits: config.limits, text });
+    }
+    return changes;
+  }
+
+  /**
+   * After a loss a process that knew no terms may have been the first to use a topic again: what this one knows is stored then, unless it
+   * was said that there are none.
+   */
+  async #saidAgain(topic: string, config: TopicConfig): Promise<TopicConfig> {
+    const known = this.terms(topic);
+    if (hasTerms(config) || !hasTerms(known)) return config;
+    return this.#options.store.configure(topic, config.partitions, config.order, known);
   }
 
   /**
@@ -234,6 +246,10 @@ export class TopicRegistry {
     if (handling) this.#handling.set(topic, handling);
     else this.#handling.delete(topic);
   }
+}
+
+function hasTerms({ limits, handling }: TopicTerms): boolean {
+  return limits !== undefined || handling !== undefined;
 }
 
 /** What is not there and what is undefined are the same. */

@@ -180,3 +180,31 @@ describe('restore', () => {
     expect(me.count('configure')).toBe(2);
   });
 });
+
+describe('relearnTerms', () => {
+  const limits = { inFlight: { topic: 3 } };
+
+  /** A registry that knows limits of a topic of which the second copy has none. */
+  async function setUpForgetful() {
+    const { bed, registry } = await setUp();
+    await registry.partitions('jobs');
+    registry.takeTerms('jobs', { limits, handling: undefined });
+    return { bed, registry };
+  }
+
+  it('says again what it knows if nobody has said anything', async () => {
+    const { bed, registry } = await setUpForgetful();
+
+    expect(await registry.relearnTerms(['jobs'])).toEqual([]);
+    expect(registry.terms('jobs').limits).toEqual(limits);
+    expect(await bed.broker.configOf('jobs')).toMatchObject({ limits });
+  });
+
+  it('learns that there are none if that was said', async () => {
+    const { bed, registry } = await setUpForgetful();
+    await bed.broker.setTerms('jobs', {});
+
+    expect(await registry.relearnTerms(['jobs'])).toEqual([{ topic: 'jobs', limits: undefined, text: 'none' }]);
+    expect(registry.terms('jobs').limits).toBeUndefined();
+  });
+});
