@@ -1,3 +1,4 @@
+import { fromStoredId } from '../../../lib/messages/stored-id.js';
 import { TOPICS } from '../fleet/topics.js';
 import type { Calm } from './calm.js';
 import type { CallRules } from './call-rules.js';
@@ -86,7 +87,7 @@ export class AttemptRules implements ServerListener {
   /** An operator has moved it, or has given it all of its attempts again. */
   ran({ call: { name, given } }: ServerCall): void {
     const { id, rest } = given as { readonly id?: string; readonly rest?: readonly unknown[] };
-    const ids = [id, ...(rest ?? [])].map((one) => String(one).split('\0')[0] as string);
+    const ids = [id, ...(rest ?? [])].map((one) => fromStoredId(String(one)).id);
     if (name === 'requeue-dead') for (const one of ids) this.#lives.delete(one);
     if (name === 'reschedule')
       for (const one of ids) Object.assign(this.#lives.get(one) ?? {}, { waitsUntil: -Infinity });

@@ -1,5 +1,6 @@
 import type { DeadLetter } from '../../../lib/messages/dead-letter.interface.js';
 import type { FailureReason } from '../../../lib/messages/failure.js';
+import { fromStoredId } from '../../../lib/messages/stored-id.js';
 import { OPERATED, TOPICS } from '../fleet/topics.js';
 import type { AttemptRules } from './attempt-rules.js';
 import type { MessageRules, Published } from './message-rules.js';
@@ -142,7 +143,7 @@ export class DeathRules implements ServerListener {
 
   #idsIn(key: string): string[] {
     const stored = this.#options.server.data.call('ZRANGE', key, '0', '-1') as string[];
-    return stored.map((storedId) => storedId.split('\0')[0] as string);
+    return stored.map((storedId) => fromStoredId(storedId).id);
   }
 
   #violated(text: string, id: string, about: string, rule = 'dead'): void {

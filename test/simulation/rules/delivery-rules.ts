@@ -1,5 +1,7 @@
+import { fromStoredId } from '../../../lib/messages/stored-id.js';
 import { isAtMostOnce } from '../fleet/topics.js';
 import type { Process } from '../fleet/process.js';
+import { type Handed, handedOut } from './handed-out.js';
 import type { WatchedCall } from './owner-rules.js';
 import { type RuleOptions, type Run, TIMER_ERROR } from './run.js';
 
@@ -12,7 +14,6 @@ interface ClaimGiven {
   readonly sequence: number;
   readonly delivered: number;
   readonly room: number;
-  readonly whole_room: number;
   readonly terms: string;
 }
 
@@ -28,18 +29,9 @@ interface Place {
   readonly inflight: string;
 }
 
-/** One message of what a claim has handed out. */
-interface Handed {
-  readonly id: string;
-  readonly storedId: string;
-  readonly number: number;
-  readonly token: string;
-  /** The room that it takes as a suspect. */
-  readonly weight: number;
-}
-
 /** The latest delivery of a message. */
 interface Held extends Handed {
+  readonly token: string;
   readonly process: Process;
   readonly inflight: string;
   /** World time until which its call may begin. */
@@ -96,7 +88,8 @@ export class DeliveryRules {
     overdue: ReadonlySet<string> | undefined,
   ): void {
     const { claimant, sequence, delivered, room } = given;
-    const handed = handedOut(claimant, reply);
+    const [epoch] = claimant.split(' ');
+    const handed = handedOut(reply);
     const latest = this.#claims.get(claimant);
     const isRepeat = latest?.sequence === sequence;
     const [first] = handed;
@@ -124,7 +117,8 @@ export class DeliveryRules {
     const beginsUntil = this.#beginsUntil(given, reply);
     for (const one of handed) {
       // Who asks again has given its room to others.
-      this.#held.set(one.id, { ...one, weight: isRepeat ? 0 : one.weight, process, inflight, beginsUntil });
+      const [token, weight] = [`${epoch}.${one.number}`, isRepeat ? 0 : one.weight];
+      this.#held.set(one.id, { ...one, token, weight, process, inflight, beginsUntil });
     }
   }
 
@@ -138,7 +132,7 @@ export class DeliveryRules {
     const call = `${given.answered} ${given.sequence}`;
     const tokens = given.tokens.trimEnd().split(' ');
     for (const [i, token] of tokens.entries()) {
-      const id = idOf(given.rest[i] as string);
+      const { id } = fromStoredId(given.rest[i] as string);
       this.#overdue.get(process)?.delete(id);
       const held = this.#held.get(id);
       const hasCounted = ['1', '3'].includes(String(digits)[i] as string);
@@ -208,24 +202,3 @@ export class DeliveryRules {
 
 /** All the room that suspects have in a process. */
 const WHOLE_ROOM = 16;
-
-/** How many values a claim answers before the messages, and how many numbers there are of each. */
-const HEAD = 8;
-const NUMBERS = 4;
-
-function handedOut(claimant: string, reply: readonly unknown[]): Handed[] {
-  const [epoch] = claimant.split(' ');
-  const numbers = String(reply[4]).split(/[ ,]/).map(Number);
-  const [, ...pairs] = String(reply[5]).split(',').map(Number);
-  const weights = new Map<number, number>();
-  for (let i = 0; i < pairs.length; i += 2) weights.set(pairs[i] as number, pairs[i + 1] as number);
-  return Array.from({ length: (reply.length - HEAD) / 2 }, (_, i) => {
-    const storedId = String(reply[HEAD + 2 * i]);
-    const number = numbers[NUMBERS * i] as number;
-    return { id: idOf(storedId), storedId, number, token: `${epoch}.${number}`, weight: weights.get(i) ?? 0 };
-  });
-}
-
-function idOf(storedId: string): string {
-  return storedId.split('\0')[0] as string;
-}

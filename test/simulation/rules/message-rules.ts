@@ -1,4 +1,5 @@
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
+import { fromStoredId } from '../../../lib/messages/stored-id.js';
 import type { Payload } from '../work/payload.js';
 import { LONGEST_LEASE, TOPICS, isAtMostOnce } from '../fleet/topics.js';
 import { type Holder, type RuleOptions, type Run, TIMER_ERROR, isCurrent } from './run.js';
@@ -120,8 +121,7 @@ export class MessageRules {
   /** @param ids as they are stored, with their keys behind them */
   renewed(ids: readonly string[]): void {
     for (const id of ids) {
-      const [published = ''] = id.split('\0');
-      for (const run of this.#messages.get(published)?.runs ?? []) run.renewedAt = this.#options.world.now;
+      for (const run of this.#messages.get(fromStoredId(id).id)?.runs ?? []) run.renewedAt = this.#options.world.now;
     }
   }
 
@@ -162,10 +162,6 @@ export class MessageRules {
     if (!isExpected(message)) return;
     this.#waiting.set(message.topic, this.waiting(message.topic) + 1);
     if (message.publishedAt !== undefined) this.open++;
-  }
-
-  isKnown(id: string): boolean {
-    return this.#messages.has(id);
   }
 
   isDone(id: string): boolean {

@@ -184,7 +184,7 @@ export class OccurrenceRules {
     const { messages, violated } = this.#options;
     for (const schedule of this.#schedules.values()) {
       this.#close(schedule);
-      const missing = [...schedule.expected.keys()].filter((id) => !messages.isKnown(id) || !messages.isOver(id));
+      const missing = [...schedule.expected.keys()].filter((id) => !messages.find(id) || !messages.isOver(id));
       if (missing.length === 0) continue;
       violated('occurrence', `${missing.length} are missing: ${missing.slice(0, 5).join(', ')}`, [
         schedule.id,
@@ -211,7 +211,7 @@ export class OccurrenceRules {
   /** @returns whether it was not until now */
   #isKnown(id: string, key: string, earliest: number): boolean {
     const { messages } = this.#options;
-    if (messages.isKnown(id)) return false;
+    if (messages.find(id)) return false;
     messages.publishing({ id, key, index: 0, takes: 0, throws: 0, hangs: false, earliest, topic: RECURRING });
     messages.called(id);
     return true;

@@ -1,5 +1,7 @@
+import { fromStoredId } from '../../../lib/messages/stored-id.js';
 import type { Process } from '../fleet/process.js';
 import type { Server } from '../redis/server.js';
+import { type Handed, handedOut } from './handed-out.js';
 import type { WatchedCall } from './owner-rules.js';
 
 /** Who handed something out, or ended it, and of which partition. */
@@ -12,12 +14,7 @@ export interface ServerCall {
 }
 
 /** What a claim has handed out. */
-export interface Claim extends ServerCall {
-  readonly id: string;
-  readonly key: string;
-  /** How often it was handed out. */
-  readonly delivery: number;
-  readonly attempt: number;
+export interface Claim extends ServerCall, Handed {
   /** Whether it is gone by that. */
   readonly isGone: boolean;
 }
@@ -57,9 +54,6 @@ export interface ServerListener {
 
 /** What stands before the topic and the number of a partition in its keys. */
 const TAG = '{dq:';
-
-const CLAIM_HEAD = 8;
-const NUMBERS = 4;
 
 /** Tells of what scripts do at the server, in the order in which they do it. */
 export class ServerCalls {
@@ -115,13 +109,8 @@ function isAbout(memory: unknown, call: string): boolean {
 }
 
 function* claimsOf(about: ServerCall, reply: readonly unknown[]): Generator<Claim> {
-  if (reply[0] !== 1) return;
-  const numbers = String(reply[4]).split(/[ ,]/).map(Number);
   const isGone = (about.call.given as { lease: number }).lease === 0;
-  for (let i = CLAIM_HEAD, n = 0; i < reply.length; i += 2, n += NUMBERS) {
-    const [id = '', key = id] = String(reply[i]).split('\0');
-    yield { ...about, id, key, delivery: numbers[n + 1] as number, attempt: numbers[n + 2] as number, isGone };
-  }
+  for (const one of handedOut(reply)) yield { ...about, ...one, isGone };
 }
 
 function* settlesOf(about: ServerCall, reply: readonly unknown[]): Generator<Settle> {
@@ -129,7 +118,7 @@ function* settlesOf(about: ServerCall, reply: readonly unknown[]): Generator<Set
   const digits = String(reply[0]);
   let detail = digits.length;
   for (let n = 0; n < digits.length; n++) {
-    const [id = '', key = id] = String(rest[n]).split('\0');
+    const { id, key } = fromStoredId(String(rest[n]));
     const outcome = outcomes.length === 1 ? outcomes : (outcomes[n] as string);
     const [delay, failure] = outcome === 'a' ? [] : [rest[detail], rest[detail + 1]];
     if (outcome !== 'a') detail += 2;
@@ -147,6 +136,6 @@ function* publishesOf(about: ServerCall, reply: readonly unknown[]): Generator<P
   for (let n = 0; n < statuses.length; n++) {
     const isStored = statuses[n] === '1' || statuses[n] === '4';
     const dueAt = !isStored || Number(waits[n] ?? -1) >= 0 ? Number(dues.next().value) : undefined;
-    yield { ...about, id: String(rest[2 * n]).split('\0')[0] as string, dueAt, isStored };
+    yield { ...about, id: fromStoredId(String(rest[2 * n])).id, dueAt, isStored };
   }
 }

@@ -1,3 +1,4 @@
+import { fromStoredId } from '../../../lib/messages/stored-id.js';
 import { TOPICS } from '../fleet/topics.js';
 import type { Calm } from './calm.js';
 import type { RuleOptions } from './run.js';
@@ -30,7 +31,7 @@ export class TurnRules implements ServerListener {
       const until = String(server.now() - KNOWN);
       const [due] = server.data.call('ZRANGEBYSCORE', `${tag}:scheduled`, '-inf', until, 'LIMIT', '0', '1') as string[];
       if (due === undefined) continue;
-      violated('turn', `${process.name} takes ${id}, although ${due.split('\0')[0]} is due, which comes first`, [
+      violated('turn', `${process.name} takes ${id}, although ${fromStoredId(due).id} is due, which comes first`, [
         id,
         process.name,
       ]);

@@ -1,0 +1,33 @@
+import { fromStoredId } from '../../../lib/messages/stored-id.js';
+
+/** One message of what a claim has handed out. */
+export interface Handed {
+  readonly id: string;
+  readonly key: string;
+  readonly storedId: string;
+  /** The number of the delivery in its partition. */
+  readonly number: number;
+  /** How often it was handed out. */
+  readonly delivery: number;
+  readonly attempt: number;
+  /** The room that it takes as a suspect. */
+  readonly weight: number;
+}
+
+/** How many values a claim answers before the messages, and how many numbers there are of each. */
+const HEAD = 8;
+const NUMBERS = 4;
+
+/** What an answer of `claim.lua` hands out. */
+export function handedOut(reply: readonly unknown[]): Handed[] {
+  if (reply[0] !== 1) return [];
+  const numbers = String(reply[4]).split(/[ ,]/).map(Number);
+  const [, ...pairs] = String(reply[5]).split(',').map(Number);
+  const weights = new Map<number, number>();
+  for (let i = 0; i < pairs.length; i += 2) weights.set(pairs[i] as number, pairs[i + 1] as number);
+  return Array.from({ length: (reply.length - HEAD) / 2 }, (_, i) => {
+    const storedId = String(reply[HEAD + 2 * i]);
+    const [number = 0, delivery = 0, attempt = 0] = numbers.slice(NUMBERS * i);
+    return { ...fromStoredId(storedId), storedId, number, delivery, attempt, weight: weights.get(i) ?? 0 };
+  });
+}
