@@ -7,6 +7,7 @@ import type { Process } from './fleet/process.js';
 import type { Scene } from './fleet/scene.js';
 import { drawTopics } from './fleet/topics.js';
 import type { Plan } from './plan.js';
+import { withProductStacks } from './product/stacks.js';
 import { type Engine, Server, createEngine } from './redis/server.js';
 import { bury } from './work/burial.js';
 import { Rules, type Violation } from './rules/rules.js';
@@ -49,6 +50,10 @@ const engines = new WeakMap<Copy, Engine>();
 
 /** Plays a plan. The same plan and product give the same outcome, with any Node.js on any machine. */
 export async function simulate(copy: Copy, plan: Plan, listener?: Listener): Promise<Outcome> {
+  return withProductStacks(async () => play(copy, plan, listener));
+}
+
+async function play(copy: Copy, plan: Plan, listener: Listener | undefined): Promise<Outcome> {
   const world = new World(String(plan.seed));
   world.listener = listener;
   const random = world.random('product');

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import vm from 'node:vm';
 import { type Surroundings, globalsOf, modulesOf } from './globals.js';
+import { PRODUCT_SCRIPT } from './stacks.js';
 
 export type Product = typeof import('./entry.js');
 
@@ -32,7 +33,7 @@ export function evaluate(code: string): Copy {
   const given = (id: string): unknown => modules[id.replace(/^node:/, '')] ?? require(id);
   const module = { exports: {} };
   const names = ['exports', 'require', 'module', ...Object.keys(globals)];
-  const run = vm.compileFunction(code, names, { filename: 'product.cjs' }) as (...given: unknown[]) => void;
+  const run = vm.compileFunction(code, names, { filename: PRODUCT_SCRIPT }) as (...given: unknown[]) => void;
   run(module.exports, given, module, ...Object.values(globals));
   copy.product = module.exports as Product;
   return copy as Copy;
