@@ -1,20 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { PLAN_OPTIONS, planOf } from './plan.js';
 import { type Copy, evaluate } from './product/evaluate.js';
 import { simulate } from './simulate.js';
 
 /** The program that `npm run simulate -- --guards` runs for each guard: it prints what the simulation notices without it, as JSON. */
 const { values } = parseArgs({
   options: {
+    ...PLAN_OPTIONS,
+    messages: { ...PLAN_OPTIONS.messages, default: '100' },
     intact: { type: 'string' },
     product: { type: 'string' },
     seed: { type: 'string', default: '1' },
     runs: { type: 'string', default: '3' },
     deliveries: { type: 'string', default: '100000' },
-    messages: { type: 'string', default: '100' },
-    processes: { type: 'string', default: '4' },
-    topics: { type: 'string' },
-    epilogue: { type: 'string' },
   },
 });
 
@@ -74,12 +73,5 @@ async function reach(): Promise<number> {
 }
 
 async function play(copy: Copy, seed: number): ReturnType<typeof simulate> {
-  const { messages, processes, topics, epilogue } = values;
-  return simulate(copy, {
-    seed,
-    messages: Number(messages),
-    processes: Number(processes),
-    topics: topics?.split(','),
-    epilogue,
-  });
+  return simulate(copy, planOf(values, seed));
 }

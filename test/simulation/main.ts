@@ -2,27 +2,21 @@ import { fork } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import type { Plan } from './plan.js';
+import { PLAN_OPTIONS, type Plan, planOf } from './plan.js';
 import { evaluate } from './product/evaluate.js';
 import { shrink } from './shrink.js';
 import { type Outcome, simulate } from './simulate.js';
 import { TimeLine } from './time-line.js';
-import type { Faults } from './world/faults.js';
 
 /** The program of `npm run simulate`, which says what its options are. */
 const { values } = parseArgs({
   options: {
+    ...PLAN_OPTIONS,
     product: { type: 'string', default: '' },
     beside: { type: 'string' },
-    with: { type: 'string' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
     deliveries: { type: 'string' },
     minutes: { type: 'string' },
-    messages: { type: 'string', default: '2000' },
-    processes: { type: 'string', default: '4' },
-    topics: { type: 'string' },
-    faults: { type: 'string', default: '{}' },
-    epilogue: { type: 'string' },
     jobs: { type: 'string', default: String(availableParallelism()) },
     plan: { type: 'string' },
     lines: { type: 'boolean', default: false },
@@ -54,23 +48,10 @@ if (values.worker) work();
 else if (values.plan !== undefined) await replay(JSON.parse(readFileSync(values.plan, 'utf8')) as Plan);
 else await playAll();
 
-function planOf(seed: number): Plan {
-  const { messages, processes, topics, faults, epilogue } = values;
-  return {
-    seed,
-    messages: Number(messages),
-    processes: Number(processes),
-    topics: topics?.split(','),
-    faults: JSON.parse(faults) as Partial<Faults>,
-    epilogue,
-    with: values.with,
-  };
-}
-
 /** Plays the seeds that it is sent. */
 function work(): void {
   process.on('message', (seed: number) => {
-    simulate(copy, planOf(seed))
+    simulate(copy, planOf(values, seed))
       .then((outcome) => process.send?.(reportOf(outcome)))
       .catch((error: unknown) => {
         console.error(`seed ${seed}:`, error);
@@ -130,7 +111,7 @@ async function playAll(): Promise<void> {
   const [first] = broken.toSorted((a, b) => a.deliveries - b.deliveries);
   if (!first) return;
   process.exitCode = 1;
-  if (!values.brief) await explain(planOf(first.seed));
+  if (!values.brief) await explain(planOf(values, first.seed));
 }
 
 /** Looks for the smallest plan that breaks the same promise, and tells what happens there. */

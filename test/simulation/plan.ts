@@ -20,3 +20,29 @@ export interface Plan {
   /** The accidents that may happen; `undefined`: all that chance decides. */
   readonly only?: readonly Accident[] | undefined;
 }
+
+/** The options of a program that say what it plays. */
+export const PLAN_OPTIONS = {
+  messages: { type: 'string', default: '2000' },
+  processes: { type: 'string', default: '4' },
+  topics: { type: 'string' },
+  faults: { type: 'string', default: '{}' },
+  epilogue: { type: 'string' },
+  with: { type: 'string' },
+} as const;
+
+type PlanValues = Readonly<
+  Record<'messages' | 'processes' | 'faults', string> & Partial<Record<'topics' | 'epilogue' | 'with', string>>
+>;
+
+export function planOf({ messages, processes, topics, faults, epilogue, ...values }: PlanValues, seed: number): Plan {
+  return {
+    seed,
+    messages: Number(messages),
+    processes: Number(processes),
+    topics: topics?.split(','),
+    faults: JSON.parse(faults) as Partial<Faults>,
+    epilogue,
+    with: values.with,
+  };
+}

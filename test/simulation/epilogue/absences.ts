@@ -41,9 +41,7 @@ export async function cutSignals(stage: Stage): Promise<void> {
 }
 
 async function publishToAll(stage: Stage, name: string): Promise<void> {
-  for (const topic of stage.handled('plain', 'ordered')) {
-    for (let i = 0; i < 8; i++) await stage.publish(topic, `${name}-${topic}-${i}`);
-  }
+  await stage.publishToEach(stage.handled('plain', 'ordered'), name);
   await stage.assertHandled(HANDLED, `messages were published (${name})`);
 }
 

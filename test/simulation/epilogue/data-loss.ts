@@ -25,7 +25,7 @@ export async function flushFleet(stage: Stage): Promise<void> {
     const count = Number(stage.scene.server.data.call('HLEN', `{dq:fleet}:${name}`));
     if (count < length) stage.violated(`${count} of ${length} processes are stored again in ${name}`);
   }
-  await publishToAll(stage, 'flushed');
+  await stage.publishToEach(handledTopics(stage), 'flushed');
   await stage.assertHandled(HANDLED_AGAIN, 'Redis has lost all');
 }
 
@@ -36,7 +36,7 @@ export async function flushProducers(stage: Stage): Promise<void> {
   fleet.slots[0]?.startProducer().catch((error: unknown) => scene.rules.failed('a producer starts', error));
   await stage.until(() => stage.running.length > 0, HANDLED_AGAIN);
   flush(stage);
-  await publishToAll(stage, 'produced');
+  await stage.publishToEach(handledTopics(stage), 'produced');
   await stage.wait(HANDLED_AGAIN);
   const stored = keysOfFleet(stage);
   const missing = handledTopics(stage).filter((topic) => !stored.has(`{dq:${topic}}:config`));
@@ -62,12 +62,6 @@ function flush({ scene: { server, rules, world } }: Stage): void {
   server.data.restore(undefined);
   rules.redisLost(-Infinity);
   world.trace('redis', 'has lost all');
-}
-
-async function publishToAll(stage: Stage, name: string): Promise<void> {
-  for (const topic of handledTopics(stage)) {
-    for (let i = 0; i < 8; i++) await stage.publish(topic, `${name}-${topic}-${i}`);
-  }
 }
 
 function keysOfFleet({ scene }: Stage): Set<string> {

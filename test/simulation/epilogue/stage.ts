@@ -2,6 +2,10 @@ import type { Fleet } from '../fleet/fleet.js';
 import type { Process } from '../fleet/process.js';
 import type { Scene } from '../fleet/scene.js';
 import type { Payload } from '../work/payload.js';
+import { publish } from '../work/publish.js';
+
+/** So many that each partition of a topic has some. */
+const FEW = 8;
 
 /** A process that runs, with its connection. */
 export type Running = Process & { readonly connection: NonNullable<Process['connection']> };
@@ -36,19 +40,22 @@ export class Stage {
 
   /** Publishes a message of a key, which is due at once, and waits for the answer. */
   async publish(topic: string, key: string, work: Partial<Payload> = {}, options: Options = {}): Promise<Published> {
-    const { rules, server } = this.scene;
+    const { server } = this.scene;
     const index = this.#counts.get(key) ?? 0;
     this.#counts.set(key, index + 1);
     const id = `${key}-${index}`;
     const payload: Payload = { id, key, index, takes: 0, throws: 0, hangs: false, earliest: server.now(), ...work };
     const [publisher] = this.running;
     if (!publisher) throw new Error('Nobody is left');
-    rules.publishing({ ...payload, topic });
-    const answer = publisher.connection.producer.publish(topic, payload, { id, key, ...options });
-    const { dueAt, partition } = await this.answer(answer);
-    rules.published(id, dueAt.getTime());
-    rules.publishEnded(id);
-    return { id, partition };
+    const { producer } = publisher.connection;
+    const stored = await this.answer(publish(this.scene, producer, { topic, payload, key, ...options }));
+    if (!stored) throw new Error(`Nobody knows whether ${id} is stored`);
+    return { id, partition: stored.partition };
+  }
+
+  /** Publishes a few messages, each with a key of its own, to each of the topics. */
+  async publishToEach(topics: readonly string[], name: string): Promise<void> {
+    for (const topic of topics) for (let i = 0; i < FEW; i++) await this.publish(topic, `${name}-${topic}-${i}`);
   }
 
   /** What a process answers, while the world goes on. */

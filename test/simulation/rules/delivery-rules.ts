@@ -117,8 +117,15 @@ export class DeliveryRules {
     const beginsUntil = this.#beginsUntil(given, reply);
     for (const one of handed) {
       // Who asks again has given its room to others.
-      const [token, weight] = [`${epoch}.${one.number}`, isRepeat ? 0 : one.weight];
-      this.#held.set(one.id, { ...one, token, weight, process, inflight, beginsUntil });
+      const taken = isRepeat ? 0 : one.weight;
+      this.#held.set(one.id, {
+        ...one,
+        token: `${epoch}.${one.number}`,
+        weight: taken,
+        process,
+        inflight,
+        beginsUntil,
+      });
     }
   }
 

@@ -1,7 +1,7 @@
 import { LEASE } from '../fleet/topics.js';
 import type { Payload } from '../work/payload.js';
 import type { Calm } from './calm.js';
-import { type Caller, type Change, Known, STRAGGLES } from './known.js';
+import { type Caller, Known, STRAGGLES } from './known.js';
 import type { MessageRules } from './message-rules.js';
 import { type RuleOptions, type Run, TIMER_ERROR } from './run.js';
 
@@ -206,8 +206,7 @@ export class OperatorRules {
     this.#options.messages.mayBegin(payload.id, dueAt);
   }
 
-  moved(message: Operated, change: Change, dueAt: number): void {
-    message.dueAt.confirmed(change, dueAt);
+  moved(message: Operated, dueAt: number): void {
     if (message.open > 1) message.dueAt.forget();
     if (message.dueAt.value !== undefined) this.#options.messages.beginsFrom(message.payload.id, dueAt);
   }

@@ -108,8 +108,9 @@ export class Rules {
 
   // ── what producers do ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  publishing(message: Payload & { readonly topic: string }): void {
-    this.messages.publishing(message);
+  publishing(topic: string, payload: Payload): void {
+    this.messages.publishing({ ...payload, topic });
+    if (topic === OPERATED) this.operators.publishing(payload);
   }
 
   /** @param dueAt by the clock of Redis */

@@ -51,7 +51,7 @@ async function publish(
   onDuplicate: 'reject' | 'ignore',
 ): Promise<Drawn[]> {
   const { rules } = scene;
-  for (const { payload } of messages) rules.publishing({ ...payload, topic });
+  for (const { payload } of messages) rules.publishing(topic, payload);
   const given = messages.map(({ payload, delay }) => {
     const { id, key } = payload;
     return { payload, options: { id, key, delay, onDuplicate } };

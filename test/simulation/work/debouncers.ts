@@ -1,9 +1,9 @@
 import { LONGEST_WAIT, QUIET, TOPICS } from '../fleet/topics.js';
 import { exponential } from '../world/accidents.js';
 import type { Activity, Setting } from './activity.js';
-import { isUnavailable } from './errors.js';
 import type { Payload } from './payload.js';
 import { PAUSE_AFTER_FAILURE } from './producers.js';
+import { publish } from './publish.js';
 
 const DEBOUNCERS = 2;
 
@@ -37,27 +37,20 @@ async function publishVersions(
     const throws = random.next() < faults.throws ? 1 : 0;
     const takes = random.next() < 0.5 ? 0 : random.between(1, QUIET);
     const version = `${id}-${index}`;
-    let isFirst = true;
-    const publish = async (): Promise<boolean> => {
+    const publishOnce = async (isFirst: boolean): Promise<boolean> => {
       const earliest = server.now() + (onDuplicate === 'replace' ? 0 : QUIET);
       const payload: Payload = { id: version, key: id, index, takes, throws, hangs: false, earliest };
-      rules.publishing({ ...payload, topic });
-      try {
-        const options = { id, delay: QUIET, onDuplicate, ...wait };
-        const { dueAt, duplicate } = await connection.producer.publish(topic, payload, options);
-        rules.published(version, dueAt.getTime());
-        // One that was published before may have met itself.
-        rules.repeated.confirmed(payload, duplicate && onDuplicate === 'ignore', isFirst);
-        return true;
-      } catch (error) {
-        if (!isUnavailable(error)) rules.refused(version, error);
-        isFirst = false;
-        return false;
-      } finally {
-        rules.publishEnded(version);
-      }
+      const options = { topic, payload, id, delay: QUIET, onDuplicate, ...wait };
+      const stored = await publish(scene, connection.producer, options);
+      // One that was published before may have met itself.
+      if (stored) rules.repeated.confirmed(payload, stored.duplicate && onDuplicate === 'ignore', isFirst);
+      return stored !== undefined;
     };
-    while (!(await publish())) await process.sleep(PAUSE_AFTER_FAILURE);
+    let isStored = await publishOnce(true);
+    while (!isStored) {
+      await process.sleep(PAUSE_AFTER_FAILURE);
+      isStored = await publishOnce(false);
+    }
     await process.sleep(exponential(random, random.next() < 0.8 ? QUIET / 2 : 4 * QUIET));
   }
 }

@@ -4,6 +4,7 @@ import { isCurrent } from '../rules/run.js';
 import { exponential } from '../world/accidents.js';
 import type { Setting } from './activity.js';
 import type { Payload } from './payload.js';
+import { publish } from './publish.js';
 import { actOn, told } from './told.js';
 
 /** Means, in milliseconds. */
@@ -36,14 +37,7 @@ export class MessageActions {
     const throws = random.next() < 0.3 ? random.integer(1, MOST_THROWS) : 0;
     if (rules.messages.waiting(OPERATED) >= most) return;
     const payload: Payload = { id, key, index: 0, takes, throws, hangs: false, earliest: server.now() + delay };
-    rules.publishing({ ...payload, topic: OPERATED });
-    rules.operators.publishing(payload);
-    try {
-      const { dueAt } = await connection.producer.publish(OPERATED, payload, { id, key, delay });
-      rules.published(id, dueAt.getTime());
-    } finally {
-      rules.publishEnded(id);
-    }
+    await publish(scene, connection.producer, { topic: OPERATED, payload, key, delay });
   }
 
   async cancel(): Promise<void> {
@@ -65,13 +59,12 @@ export class MessageActions {
     const dueAt = Math.ceil(scene.server.now() + exponential(random, DELAY));
     await this.#one(async (message, ref, action, waited) => {
       operators.moving(message, dueAt);
-      const change = message.dueAt.asked(process);
-      const result = await connection.admin.reschedule(OPERATED, ref, { deliverAt: dueAt }).catch((error: unknown) => {
-        message.dueAt.failed(change);
-        throw error;
+      let result: string | undefined;
+      await told(message.dueAt, process, async () => {
+        result = await connection.admin.reschedule(OPERATED, ref, { deliverAt: dueAt });
+        return result === 'moved' ? dueAt : undefined;
       });
-      if (result === 'moved') operators.moved(message, change, dueAt);
-      else message.dueAt.without(change);
+      if (result === 'moved') operators.moved(message, dueAt);
       if (result === 'not-found') operators.notFound(message, action, waited);
       return `is rescheduled: ${result}`;
     });

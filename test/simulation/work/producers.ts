@@ -1,8 +1,8 @@
 import { TOPICS, publishedTopics } from '../fleet/topics.js';
 import { exponential } from '../world/accidents.js';
 import type { Activity, Setting } from './activity.js';
-import { isUnavailable } from './errors.js';
 import { drawLag, drawMessage } from './messages.js';
+import { publish } from './publish.js';
 
 /** In milliseconds. */
 export const PAUSE_AFTER_FAILURE = 100;
@@ -26,27 +26,15 @@ async function publishAll({ scene, process, connection, random }: Setting, numbe
   for (let index = 0; !scene.isEnding && process.connection; index++) {
     while (rules.messages.waiting(topic) >= most) await process.sleep(PAUSE_WHILE_MANY_WAIT);
     const { payload, delay } = drawMessage(scene, random, { topic, key, index, lag });
-    const { id } = payload;
-    const publish = async (onDuplicate: 'reject' | 'ignore'): Promise<boolean> => {
-      rules.publishing({ ...payload, topic });
-      try {
-        const { dueAt } = await connection.producer.publish(topic, payload, { id, key, delay, onDuplicate });
-        rules.published(id, dueAt.getTime());
-        return true;
-      } catch (error) {
-        if (!isUnavailable(error)) rules.refused(id, error);
-        return false;
-      } finally {
-        rules.publishEnded(id);
-      }
-    };
+    const publishOnce = async (onDuplicate: 'reject' | 'ignore') =>
+      publish(scene, connection.producer, { topic, payload, key, delay, onDuplicate });
     // Whether one that failed has stored it is not known.
-    let isStored = await publish('reject');
-    while (!isStored) {
+    let stored = await publishOnce('reject');
+    while (!stored) {
       await process.sleep(PAUSE_AFTER_FAILURE);
-      isStored = await publish('ignore');
+      stored = await publishOnce('ignore');
     }
-    if (random.next() < faults.again) await publish('ignore');
+    if (random.next() < faults.again) await publishOnce('ignore');
     await process.sleep(exponential(random, faults.pause));
   }
 }
