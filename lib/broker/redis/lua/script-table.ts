@@ -30,7 +30,7 @@ export interface ScriptTable {
   release: 'owner | given_up epoch';
   'remove-dead': 'dead messages deliveries errors keyed scheduled inflight blocked queues places running resting meta tags tagged answered | wake_command channel sequence ...';
   'remove-schedule': 'schedules occurrences answered | sequence id';
-  'replace-field': 'record | field value replaces is_first';
+  'replace-field': 'record answered | sequence field value replaces is_first';
   'report-work': 'work history spans | session number keep span keep_history ...';
   report: 'sessions processes holdings | session number state held';
   'requeue-dead': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting tags tagged answered | wake_command channel sequence delay ...';
@@ -39,7 +39,7 @@ export interface ScriptTable {
   'set-aside': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting | wake_command channel id token failure';
   'set-field': 'record | field value';
   'set-keys-aside': 'key aside | expected_type';
-  'set-terms': 'config | limits handling';
+  'set-terms': 'config answered | sequence limits handling';
   settle: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running rates rated resting finished endings tags tagged answered owner | wake_command channel sequence process durations outcomes tokens claimant ...';
   stats: 'scheduled inflight dead owner meta blocked finished errors | ';
   'trim-dead': 'dead messages deliveries errors keyed scheduled inflight blocked queues places running resting meta tags tagged | wake_command channel max_age max_count';

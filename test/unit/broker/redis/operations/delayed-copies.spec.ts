@@ -1,0 +1,55 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { TopicLimits } from '../../../../../lib/broker/broker.interface.js';
+import { EmbeddedBroker } from '../../../../../lib/broker/embedded/embedded.broker.js';
+import { RedisOperations } from '../../../../../lib/broker/redis/operations/redis-operations.js';
+import { PartitionWatchers } from '../../../../../lib/broker/redis/partition-watchers.js';
+import type { Calls } from '../../../../../lib/broker/redis/scripts/calls.interface.js';
+import { ManualClock } from '../../../../../lib/testing/manual-clock.js';
+
+const OLD: TopicLimits = { inFlight: { topic: 5 } };
+const NEW: TopicLimits = { inFlight: { topic: 2 } };
+
+let clock: ManualClock;
+/** What other processes do. */
+let broker: EmbeddedBroker;
+/** Those of the process whose calls come a second time. */
+let operations: InstanceType<typeof RedisOperations>;
+/** All of its calls so far arrive once more, the latest first; their answers are nobody's. */
+let arriveAgain: () => Promise<void>;
+
+beforeEach(() => {
+  clock = new ManualClock();
+  broker = new EmbeddedBroker(clock);
+  const made: (() => Promise<unknown>)[] = [];
+  const make = async <T>(call: () => Promise<T>): Promise<T> => {
+    made.push(call);
+    return call();
+  };
+  const calls: Pick<Calls, 'run' | 'call'> = {
+    run: async (name, place, given) => make(async () => broker.calls.run(name, place, given)),
+    call: async (keys, command) => make(async () => broker.calls.call(keys, command)),
+  };
+  operations = new RedisOperations({ calls: calls as Calls, keys: broker.keys, watchers: new PartitionWatchers() });
+  arriveAgain = async () => {
+    for (const call of made.splice(0).toReversed()) await call().catch(() => {});
+  };
+});
+
+describe('a delayed copy of a call about the fleet', () => {
+  it('that set the limits of a topic brings none back', async () => {
+    await broker.configure('a', 3);
+    await operations.setTerms('a', { limits: OLD });
+    await broker.setTerms('a', { limits: NEW });
+    await arriveAgain();
+    expect(await broker.configOf('a')).toMatchObject({ limits: NEW });
+    expect(await broker.configsOf(['a'])).toMatchObject([{ limits: NEW }]);
+  });
+
+  it('that set the limits of a topic brings none back into the second copy, even if that is again as it was seen', async () => {
+    await broker.configure('a', 3, undefined, { limits: OLD });
+    await operations.setTerms('a', { limits: NEW });
+    await broker.setTerms('a', { limits: OLD });
+    await arriveAgain();
+    expect(await broker.configsOf(['a'])).toMatchObject([{ limits: OLD }]);
+  });
+});
