@@ -14,7 +14,7 @@ export interface ScriptTable {
   'due-schedules': 'schedules occurrences | limit ahead skip';
   edit: 'scheduled blocked messages meta answered | sequence id expected envelope';
   explain: 'scheduled inflight messages deliveries dead errors blocked places owner meta resting | id';
-  extend: 'inflight deliveries | lease ...';
+  extend: 'inflight deliveries answered | sequence lease ...';
   'forget-sessions': 'sessions handled processes holdings | ...';
   get: 'scheduled inflight messages deliveries dead errors keyed blocked places finished endings meta | id';
   hold: 'meta answered | sequence delay';
@@ -36,7 +36,7 @@ export interface ScriptTable {
   'requeue-dead': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting tags tagged answered | wake_command channel sequence delay ...';
   reschedule: 'scheduled inflight messages deliveries dead blocked queues places running resting answered | wake_command channel sequence id due_spec when seen_at seen_envelope';
   resume: 'meta answered | wake_command channel sequence';
-  'set-aside': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting | wake_command channel id token failure';
+  'set-aside': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting answered | wake_command channel sequence id token failure';
   'set-field': 'record | field value';
   'set-keys-aside': 'key aside | expected_type';
   'set-terms': 'config answered | sequence limits handling';

@@ -122,6 +122,13 @@ export const protocolMutations = [
     spec: 'test/unit/broker/redis/operations/delayed-copies.spec.ts',
   },
   {
+    guard: 'number of a call: a delayed copy of a renewal changes no lease that has another length by now',
+    file: 'broker/redis/lua/extend.lua',
+    find: 'if answer then return',
+    replace: 'if answer and false then return',
+    spec: 'test/unit/broker/redis/operations/delayed-copies.spec.ts',
+  },
+  {
     guard: 'compare-and-set: a partition is taken only from the owner that was seen',
     file: 'broker/redis/lua/acquire.lua',
     find: 'if not is_stored_as(stored, replaces, is_first) and',

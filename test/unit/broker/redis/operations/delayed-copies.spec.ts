@@ -1,11 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { TopicLimits } from '../../../../../lib/broker/broker.interface.js';
+import type { CallId, NewMessage, TopicLimits } from '../../../../../lib/broker/broker.interface.js';
 import { EmbeddedBroker } from '../../../../../lib/broker/embedded/embedded.broker.js';
 import { RedisOperations } from '../../../../../lib/broker/redis/operations/redis-operations.js';
 import { PartitionWatchers } from '../../../../../lib/broker/redis/partition-watchers.js';
 import type { Calls } from '../../../../../lib/broker/redis/scripts/calls.interface.js';
 import { ManualClock } from '../../../../../lib/testing/manual-clock.js';
+import { FAILURE, LONG } from '../../../../support/broker/broker-bed.js';
+import { Claimant } from '../../../../support/broker/claimant.js';
 
+const PARTITION = { topic: 'a', index: 0 };
 const OLD: TopicLimits = { inFlight: { topic: 5 } };
 const NEW: TopicLimits = { inFlight: { topic: 2 } };
 
@@ -51,5 +54,41 @@ describe('a delayed copy of a call about the fleet', () => {
     await broker.setTerms('a', { limits: OLD });
     await arriveAgain();
     expect(await broker.configsOf(['a'])).toMatchObject([{ limits: OLD }]);
+  });
+});
+
+describe('a delayed copy of a call about a message', () => {
+  const MESSAGE: NewMessage = { storedId: 'm', envelope: '[1,"m"]', due: { after: 0 }, onDuplicate: 'reject' };
+  let claimant: Claimant;
+  let sequence: number;
+  const nextCall = (): CallId => ({ caller: 'test', sequence: ++sequence });
+  const stored = async () => broker.get(PARTITION, 'm');
+
+  beforeEach(async () => {
+    sequence = 0;
+    claimant = new Claimant(broker, PARTITION);
+    await claimant.acquire();
+    await broker.publish(PARTITION, nextCall(), [MESSAGE]);
+  });
+
+  it.each([
+    [LONG, 2 * LONG],
+    [2 * LONG, LONG],
+  ])('that had its lease last for %i ms leaves it alone once it was to last for %i ms', async (first, second) => {
+    const { messages } = await claimant.claim({ lease: LONG });
+    await operations.extend(PARTITION, first, messages);
+    await operations.extend(PARTITION, second, messages);
+    const before = await stored();
+    await clock.advance(1);
+    await arriveAgain();
+    expect(await stored()).toEqual(before);
+  });
+
+  it('that set it aside leaves it alone once it was requeued', async () => {
+    await operations.setAside(PARTITION, { storedId: 'm', token: '0' }, FAILURE);
+    const { letters } = await broker.listDead(PARTITION, { limit: 1, withFailures: false });
+    await broker.requeueDead(PARTITION, nextCall(), letters, 0);
+    await arriveAgain();
+    expect(await stored()).toMatchObject({ state: 'scheduled' });
   });
 });
