@@ -127,6 +127,7 @@ describe('the keys of Redis', () => {
       [`${fleetTag}:holdings`]: 'hash',
       [`${fleetTag}:schedules`]: 'hash',
       [`${fleetTag}:answered:${PROCESS}:orders`]: 'string',
+      [`${fleetTag}:answered:${PROCESS}:tick`]: 'string',
     };
     const stored = await bed.storedKeys();
     const types = await Promise.all(stored.map(async (key) => [nameOf(key), await bed.redis.type(key)] as const));
@@ -149,6 +150,7 @@ describe('the keys of Redis', () => {
       keys.answeredOfTopic('orders', PROCESS),
       ...Object.values(fleetKeys),
       keys.answeredOfFleet(`${PROCESS}:orders`),
+      keys.answeredOfFleet(`${PROCESS}:tick`),
     ];
     const stored = (await bed.storedKeys()).map(nameOf);
     const isNamed = (key: string): boolean => named.includes(key) || limitedKeys.includes(key);

@@ -29,6 +29,7 @@ export interface ScriptTable {
   'put-schedule': 'schedules occurrences answered | wake_command channel sequence id is_new expected state rest next_at';
   release: 'owner | given_up epoch';
   'remove-dead': 'dead messages deliveries errors keyed scheduled inflight blocked queues places running resting meta tags tagged answered | wake_command channel sequence ...';
+  'remove-field': 'record answered | sequence field';
   'remove-schedule': 'schedules occurrences answered | sequence id';
   'replace-field': 'record answered | sequence field value replaces is_first';
   'report-work': 'work history spans | session number keep span keep_history ...';

@@ -55,6 +55,23 @@ describe('a delayed copy of a call about the fleet', () => {
     await arriveAgain();
     expect(await broker.configsOf(['a'])).toMatchObject([{ limits: OLD }]);
   });
+
+  it('that took a schedule off the list leaves it there once it was put there again', async () => {
+    const schedule = { id: 's', topic: 'a', key: 'k' };
+    await broker.indexSchedule(schedule);
+    await operations.unindexSchedule(schedule);
+    await broker.indexSchedule(schedule);
+    await arriveAgain();
+    expect(await broker.findSchedule(schedule)).toEqual({ topic: 'a', key: 'k' });
+  });
+
+  it('that put a schedule on the list brings it not back once it was removed', async () => {
+    const schedule = { id: 's', topic: 'a', key: 'k' };
+    await operations.indexSchedule(schedule);
+    await broker.unindexSchedule(schedule);
+    await arriveAgain();
+    expect(await broker.findSchedule(schedule)).toBeUndefined();
+  });
 });
 
 describe('a delayed copy of a call about a message', () => {
