@@ -15,7 +15,7 @@ export interface ScriptTable {
   edit: 'scheduled blocked messages meta answered | sequence id expected envelope';
   explain: 'scheduled inflight messages deliveries dead errors blocked places owner meta resting | id';
   extend: 'inflight deliveries answered | sequence lease ...';
-  'forget-sessions': 'sessions handled processes holdings | ...';
+  'forget-sessions': 'sessions handled processes holdings answered | sequence ...';
   get: 'scheduled inflight messages deliveries dead errors keyed blocked places finished endings meta | id';
   hold: 'meta answered | sequence delay';
   leave: 'sessions | session count left_record';

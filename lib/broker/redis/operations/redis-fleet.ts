@@ -144,8 +144,10 @@ export class RedisFleet implements FleetOperations {
   }
 
   async forget(sessions: readonly string[]): Promise<void> {
-    for (const rest of pagesOf(sessions, FIELDS_PER_CALL))
-      await this.#calls.run('forget-sessions', this.#keys.fleet, { rest });
+    for (const rest of pagesOf(sessions, FIELDS_PER_CALL)) {
+      const call = this.#numbered.next((caller) => this.#keys.answeredOfFleet(caller));
+      await this.#calls.run('forget-sessions', this.#keys.fleet, { ...call, rest });
+    }
   }
 
   async sessions(): Promise<SessionRecord[]> {

@@ -72,6 +72,15 @@ describe('a delayed copy of a call about the fleet', () => {
     await arriveAgain();
     expect(await broker.findSchedule(schedule)).toBeUndefined();
   });
+
+  it('that forgot a session leaves it there once it has come back', async () => {
+    const heartbeat = { session: 's', count: 1, length: LONG, digest: 'd' };
+    await broker.heartbeat(heartbeat);
+    await operations.forget(['s']);
+    await broker.heartbeat({ ...heartbeat, count: 2 });
+    await arriveAgain();
+    expect(await broker.sessions()).toMatchObject([{ session: 's', count: 2 }]);
+  });
 });
 
 describe('a delayed copy of a call about a message', () => {
