@@ -43,6 +43,6 @@ export interface ScriptTable {
   'set-terms': 'config answered | sequence limits handling';
   settle: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running rates rated resting finished endings tags tagged answered owner | wake_command channel sequence process durations outcomes tokens claimant ...';
   stats: 'scheduled inflight dead owner meta blocked finished errors | ';
-  'trim-dead': 'dead messages deliveries errors keyed scheduled inflight blocked queues places running resting meta tags tagged | wake_command channel max_age max_count';
+  'trim-dead': 'dead messages deliveries errors keyed scheduled inflight blocked queues places running resting meta tags tagged answered | wake_command channel sequence max_age max_count';
   'trim-finished': 'finished endings messages keyed meta | ';
 }

@@ -23,7 +23,6 @@ import type { Calls } from '../scripts/calls.interface.js';
 import type { Argument } from '../lua/lua-script.js';
 import type { RedisKeys } from '../redis-keys.js';
 import type { OperationOptions } from './operation-options.interface.js';
-import { NumberedCalls } from './numbered-calls.js';
 import { PartitionScripts } from './partition-scripts.js';
 import type { PartitionWatchers } from '../partition-watchers.js';
 import * as replies from '../records/replies.js';
@@ -36,7 +35,6 @@ export class RedisDeliveries implements DeliveryOperations {
   readonly #keys: RedisKeys;
   readonly #scripts: PartitionScripts;
   readonly #watchers: PartitionWatchers;
-  readonly #numbered = new NumberedCalls();
 
   constructor(options: OperationOptions) {
     this.#calls = options.calls;
@@ -98,13 +96,13 @@ export class RedisDeliveries implements DeliveryOperations {
     assertLength('The lease', lease);
     const rest: Argument[] = [];
     for (const { storedId, token } of receipts) rest.push(storedId, token);
-    const given = { ...this.#nextCall(partition), lease, rest };
+    const given = { ...this.#scripts.nextCall(partition), lease, rest };
     return replies.extendStatuses(await this.#scripts.run('extend', partition, given));
   }
 
   async setAside(partition: Partition, { storedId, token }: Receipt, failure: Failure): Promise<string | undefined> {
     const failureText = encodeFailureRecord(failure, undefined);
-    const given = { ...this.#nextCall(partition), id: storedId, token, failure: failureText };
+    const given = { ...this.#scripts.nextCall(partition), id: storedId, token, failure: failureText };
     const [isAside, id] = await this.#scripts.run('set-aside', partition, given);
     return isAside === 1 ? (id as string) : undefined;
   }
@@ -121,10 +119,6 @@ export class RedisDeliveries implements DeliveryOperations {
     assertLength('The delay', delay);
     const [until] = await this.#scripts.run('hold', partition, { ...this.#named(partition, call), delay });
     return until as number;
-  }
-
-  #nextCall(partition: Partition): { answered: string; sequence: number } {
-    return this.#numbered.next((caller) => this.#keys.answered(partition, caller));
   }
 
   #named(partition: Partition, call: CallId): { answered: string; sequence: number } {

@@ -117,4 +117,11 @@ describe('a delayed copy of a call about a message', () => {
     await arriveAgain();
     expect(await stored()).toMatchObject({ state: 'scheduled' });
   });
+
+  it('that removed dead letters beyond the limits of then removes none that died since', async () => {
+    await operations.trimDead(PARTITION, { maxCount: 0 });
+    await broker.setAside(PARTITION, { storedId: 'm', token: '0' }, FAILURE);
+    await arriveAgain();
+    expect(await stored()).toMatchObject({ state: 'dead' });
+  });
 });
