@@ -83,12 +83,13 @@ describe('a delayed copy of a call about the fleet', () => {
   });
 });
 
+const stored = async (): Promise<unknown> => broker.get(PARTITION, 'm');
+
 describe('a delayed copy of a call about a message', () => {
   const MESSAGE: NewMessage = { storedId: 'm', envelope: '[1,"m"]', due: { after: 0 }, onDuplicate: 'reject' };
   let claimant: Claimant;
   let sequence: number;
   const nextCall = (): CallId => ({ caller: 'test', sequence: ++sequence });
-  const stored = async () => broker.get(PARTITION, 'm');
 
   beforeEach(async () => {
     sequence = 0;
