@@ -5,7 +5,7 @@
 // while the handler runs, and settles what became of them.
 //
 // A call that fails on its way (a connection that breaks, a gateway that restarts, Redis away) is repeated with growing pauses. All tries of a
-// publish, a settle and the run of a schedule have the same idempotency key, so they happen once.
+// publish, a settle and the run, pause or resume of a schedule have the same idempotency key, so they happen once.
 package delayqueue
 
 import (

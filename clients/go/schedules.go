@@ -161,12 +161,18 @@ func (s *Schedules) Put(ctx context.Context, id string, rule ScheduleRule) (Sche
 
 // Pause makes a schedule publish nothing until [Schedules.Resume]. Errors: [ErrScheduleNotFound] …
 func (s *Schedules) Pause(ctx context.Context, id string) (Schedule, error) {
-	return send[Schedule](ctx, s.client, toSchedule(http.MethodPost, id, "pause"))
+	return s.change(ctx, id, "pause")
 }
 
 // Resume makes a schedule go on with its next occurrence. Errors: [ErrScheduleNotFound] …
 func (s *Schedules) Resume(ctx context.Context, id string) (Schedule, error) {
-	return send[Schedule](ctx, s.client, toSchedule(http.MethodPost, id, "resume"))
+	return s.change(ctx, id, "resume")
+}
+
+func (s *Schedules) change(ctx context.Context, id, action string) (Schedule, error) {
+	given := toSchedule(http.MethodPost, id, action)
+	given.keyed = true
+	return send[Schedule](ctx, s.client, given)
 }
 
 // Run publishes the message of a schedule now, beside its occurrences, even if it is paused. If the response is lost, the call is repeated,

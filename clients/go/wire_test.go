@@ -121,7 +121,8 @@ func TestRequests(t *testing.T) {
 		if sent := request.method + " " + request.uri + " " + request.body; sent != expected {
 			t.Errorf("sent     %s\nexpected %s", sent, expected)
 		}
-		isKeyed := strings.Contains(expected, "/settle") || strings.HasSuffix(request.uri, "/run") || strings.HasPrefix(expected, "POST /v1/topics/t/messages")
+		isKeyed := strings.HasPrefix(expected, "POST /v1/settle") || strings.HasPrefix(expected, "POST /v1/schedules/") ||
+			strings.HasPrefix(expected, "POST /v1/topics/t/messages")
 		if hasKey := request.header.Get("Idempotency-Key") != ""; hasKey != isKeyed {
 			t.Errorf("%s: has an idempotency key: %v", expected, hasKey)
 		}

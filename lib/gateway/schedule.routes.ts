@@ -1,7 +1,7 @@
 import { describe } from '../checks/describe.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { Refusal } from '../http/refusal.js';
-import { OPERATION } from '../messages/operation.js';
+import { OPERATION, type Repeatable } from '../messages/operation.js';
 import type { Schedule } from '../schedules/schedule.interface.js';
 import type { GatewayRight } from './access.js';
 import { PublishedMessageAnswer, Removed, ScheduleAnswer, Schedules } from './answer-schemas.js';
@@ -86,6 +86,7 @@ export const SCHEDULE_ROUTES: readonly Route[] = [
     name: 'pauseSchedule',
     summary: 'Let a schedule publish nothing until it is resumed',
     right: 'operate',
+    isRepeatable: true,
     answers: SCHEDULE,
     problems: ['SCHEDULE_NOT_FOUND'],
     run: async (call) => change(call, 'pause'),
@@ -96,6 +97,7 @@ export const SCHEDULE_ROUTES: readonly Route[] = [
     name: 'resumeSchedule',
     summary: 'Let a schedule go on with its next occurrence',
     right: 'operate',
+    isRepeatable: true,
     answers: SCHEDULE,
     problems: ['SCHEDULE_NOT_FOUND'],
     run: async (call) => change(call, 'resume'),
@@ -111,8 +113,7 @@ export const SCHEDULE_ROUTES: readonly Route[] = [
     problems: ['SCHEDULE_NOT_FOUND'],
     async run(call) {
       const { id } = await scheduleOf(call, 'operate');
-      const options = { ...call.by, [OPERATION]: call.operation };
-      return { status: 200, content: await call.queues.schedules.runNow(id, options) };
+      return { status: 200, content: await call.queues.schedules.runNow(id, optionsOf(call)) };
     },
   }),
 ];
@@ -120,10 +121,14 @@ export const SCHEDULE_ROUTES: readonly Route[] = [
 async function change(call: Call<unknown, unknown>, action: 'pause' | 'resume'): Promise<Answer> {
   const { schedules } = call.queues;
   const { id } = await scheduleOf(call, 'operate');
-  await schedules[action](id, call.by);
+  await schedules[action](id, optionsOf(call));
   const changed = await schedules.get(id);
   if (!changed) throw notFound(id);
   return { status: 200, content: changed };
+}
+
+function optionsOf({ by, operation }: Call<unknown, unknown>): Call<unknown, unknown>['by'] & Repeatable {
+  return { ...by, [OPERATION]: operation };
 }
 
 /**

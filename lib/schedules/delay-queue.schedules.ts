@@ -27,6 +27,7 @@ import { extraId, namedExtraId, occurrenceId } from './occurrence-ids.js';
 import { type LastRun, lastRuns } from './last-runs.js';
 import { type FailedTopic, type PlacedSchedule, PlacedSchedules, readable } from './placed-schedules.js';
 import { Recurrence } from './recurrence.js';
+import type { ScheduleRecord, ScheduleState } from './schedule-record.js';
 import type { PruneOptions, Schedule, ScheduledMessageOptions, ScheduleRule } from './schedule.interface.js';
 import { firstFrom, pausedState, timesAhead, upcoming } from './starting-state.js';
 import { ScheduleWrites } from './schedule-writes.js';
@@ -229,12 +230,13 @@ export class DelayQueueSchedules {
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async pause(id: string, options: ActionOptions = {}): Promise<boolean> {
-    return this.#act('pauseSchedule', id, options, () => this.#pause(id));
+    return this.#act('pauseSchedule', id, options, () => this.#pause(id, (options as Repeatable)[OPERATION]));
   }
 
-  async #pause(id: string): Promise<boolean> {
-    const found = await this.#writes.change(id, ({ state }, now) => (state.paused ? state : pausedState(state, now)));
-    if (found) await this.#takeBack(found);
+  async #pause(id: string, operation: string | undefined): Promise<boolean> {
+    const found = await this.#writes.change(id, paused, operation);
+    // Somebody may have resumed it since, before a repeat of the call above all: what that publishes is to stay.
+    if (found && (await this.#found.find(id))?.record.state.paused) await this.#takeBack(found);
     return found !== undefined;
   }
 
@@ -245,14 +247,11 @@ export class DelayQueueSchedules {
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async resume(id: string, options: ActionOptions = {}): Promise<boolean> {
-    return this.#act('resumeSchedule', id, options, () => this.#resume(id));
+    return this.#act('resumeSchedule', id, options, () => this.#resume(id, (options as Repeatable)[OPERATION]));
   }
 
-  async #resume(id: string): Promise<boolean> {
-    const found = await this.#writes.change(id, ({ rule, state }, now) =>
-      state.paused ? { ...state, paused: false, next: firstFrom(Recurrence.of(rule), state, now) } : state,
-    );
-    return found !== undefined;
+  async #resume(id: string, operation: string | undefined): Promise<boolean> {
+    return (await this.#writes.change(id, resumed, operation)) !== undefined;
   }
 
   /**
@@ -421,4 +420,12 @@ export class DelayQueueSchedules {
   #serve<R>(operation: () => Promise<R>): Promise<R> {
     return this.#found.serve(operation);
   }
+}
+
+function paused({ state }: ScheduleRecord, now: number): ScheduleState {
+  return state.paused ? state : pausedState(state, now);
+}
+
+function resumed({ rule, state }: ScheduleRecord, now: number): ScheduleState {
+  return state.paused ? { ...state, paused: false, next: firstFrom(Recurrence.of(rule), state, now) } : state;
 }

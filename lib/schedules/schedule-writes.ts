@@ -1,6 +1,7 @@
-import type { Broker, Partition, ScheduleWrite } from '../broker/broker.interface.js';
+import type { Broker, CallId, Partition, ScheduleWrite } from '../broker/broker.interface.js';
 import type { ChangeLane } from '../broker/change-lane.js';
 import type { Lanes } from '../broker/lanes.js';
+import { namedCall } from '../broker/named-call.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { CheckedSchedule } from './check-schedule.js';
 import { type PlacedSchedule, type PlacedSchedules, readable } from './placed-schedules.js';
@@ -65,11 +66,13 @@ export class ScheduleWrites {
   /**
    * Writes a schedule even if its state stays: so a call from before, which nobody waits for any more, finds another one than it has seen.
    *
+   * @param operation names the change, which may be made again under this name
    * @returns the schedule as it was
    */
   async change(
     id: string,
     change: (record: ScheduleRecord, now: number) => ScheduleState,
+    operation?: string,
   ): Promise<PlacedSchedule | undefined> {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const found = await this.#found.find(id);
@@ -77,13 +80,15 @@ export class ScheduleWrites {
       const { record, partition } = found;
       const next = change(record, this.#found.now(partition));
       const write = { id, expected: record.stored.state, state: encodeState(next), nextAt: next.next };
-      if (await this.#write(partition, write)) return found;
+      const named = operation === undefined ? undefined : namedCall(operation, `${id} ${tries}`);
+      if (await this.#write(partition, write, named)) return found;
     }
     throw changesTooOften(id);
   }
 
-  #write({ topic, index }: Partition, write: ScheduleWrite): Promise<boolean> {
-    return this.#lanes.get(topic, index).send((partition, call) => this.#store.putSchedule(partition, call, write));
+  #write({ topic, index }: Partition, write: ScheduleWrite, named?: CallId): Promise<boolean> {
+    const lane = this.#lanes.get(topic, index);
+    return lane.send((partition, call) => this.#store.putSchedule(partition, named ?? call, write));
   }
 }
 

@@ -285,6 +285,8 @@ function keysOf(keys: RedisKeys): string[] {
   return [
     ...valuesOf(keys.partition(partition)),
     keys.answered(partition, '<caller>'),
+    keys.answeredOfTopic(partition.topic, '<caller>'),
+    keys.answeredOfFleet('<caller>'),
     keys.probe(0),
     keys.events,
     keys.audit,

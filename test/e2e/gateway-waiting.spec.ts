@@ -123,6 +123,25 @@ describe.each(GATEWAY_KINDS)('an Idempotency-Key (%s)', (kind) => {
     expect(await gateway.receive('jobs', { wait: 0 })).toEqual([]);
   });
 
+  it('pauses a schedule once, and resumes it once, whatever others have done since', async () => {
+    const gateway = await open(kind);
+    await gateway.ok('/v1/schedules/daily', { method: 'PUT', body: { topic: 'jobs', payload: 1, every: '24h' } });
+    const change = async (action: string, sent: object = {}): Promise<unknown> =>
+      (await gateway.ok(`/v1/schedules/daily/${action}`, { method: 'POST', ...sent }))['paused'];
+    const twice = { headers };
+    expect([await change('pause', twice), await change('resume'), await change('pause', twice)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    await change('pause');
+    expect([await change('resume', twice), await change('pause'), await change('resume', twice)]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+  });
+
   it('tells requests apart by their bodies and their senders, and refuses what is no key', async () => {
     const gateway = await open(kind);
     const sent = [gateway, gateway.as('publish')].flatMap((one) =>

@@ -10,6 +10,10 @@ import { newSchedule } from '../support/broker/stored-schedules.js';
 /** A partition whose keys have limits. */
 const LIMITED = { topic: 'orders', index: 1 };
 
+/** In place of what a process draws to name its calls. */
+const PROCESS = '<uuid>';
+const nameOf = (key: string): string => key.replace(/(?<=:answered:)[\da-f-]{36}/, PROCESS);
+
 describe('the keys of Redis', () => {
   let bed: RedisBed;
   beforeEach(async () => {
@@ -21,6 +25,7 @@ describe('the keys of Redis', () => {
   async function useEverything(): Promise<void> {
     const { broker, partition } = bed;
     await broker.configure(partition.topic, 8);
+    await broker.setTerms(partition.topic, {});
     await bed.claimant.acquire();
     await broker.heartbeat({ session: 'm', count: 1, length: 60_000, digest: 'd' });
     await broker.rememberTopics({ digest: 'd', topics: ['orders'] });
@@ -114,15 +119,18 @@ describe('the keys of Redis', () => {
       [`${limitedTag}:resting`]: 'zset',
       [`${topicTag}:config`]: 'hash',
       [`${topicTag}:permits`]: 'string',
+      [`${topicTag}:answered:${PROCESS}`]: 'string',
       [`${fleetTag}:sessions`]: 'hash',
       [`${fleetTag}:handled`]: 'hash',
       [`${fleetTag}:topics`]: 'hash',
       [`${fleetTag}:processes`]: 'hash',
       [`${fleetTag}:holdings`]: 'hash',
       [`${fleetTag}:schedules`]: 'hash',
+      [`${fleetTag}:answered:${PROCESS}:orders`]: 'string',
+      [`${fleetTag}:answered:${PROCESS}:tick`]: 'string',
     };
     const stored = await bed.storedKeys();
-    const types = await Promise.all(stored.map(async (key) => [key, await bed.redis.type(key)] as const));
+    const types = await Promise.all(stored.map(async (key) => [nameOf(key), await bed.redis.type(key)] as const));
     expect(Object.fromEntries(types)).toEqual(expected);
   });
 
@@ -139,9 +147,12 @@ describe('the keys of Redis', () => {
       keys.answered(bed.partition, 'bed'),
       keys.answered(LIMITED, 'bed'),
       ...Object.values(keys.topic('orders')),
+      keys.answeredOfTopic('orders', PROCESS),
       ...Object.values(fleetKeys),
+      keys.answeredOfFleet(`${PROCESS}:orders`),
+      keys.answeredOfFleet(`${PROCESS}:tick`),
     ];
-    const stored = await bed.storedKeys();
+    const stored = (await bed.storedKeys()).map(nameOf);
     const isNamed = (key: string): boolean => named.includes(key) || limitedKeys.includes(key);
     expect(stored.filter((key) => !isNamed(key))).toEqual([]);
     // What an ordered partition never has, the limited one does.

@@ -67,7 +67,13 @@ describe('the rules of a simulation', () => {
         seeds: 12,
         faults: { scheduleEvery: 500 },
       },
-      { guard: 'catch-up', rule: 'storm', topics: ['plain', RECURRING], seeds: 12 },
+      {
+        guard: 'catch-up',
+        rule: 'storm',
+        topics: ['plain', RECURRING],
+        seeds: 12,
+        faults: { scheduleEvery: 500 },
+      },
     ],
   )('$rule: notice that a guard is off: $guard', async ({ guard, rule, topics, seeds = 1, ...rest }) => {
     const copy = evaluate(await without(guard));

@@ -42,13 +42,13 @@ final class Schedules
     /** From now on it publishes nothing, until resume(). */
     public function pause(string $id): Schedule
     {
-        return $this->transport->call('POST', self::path($id, '/pause'))->as(Schedule::class);
+        return $this->transport->call('POST', self::path($id, '/pause'), isOnce: true)->as(Schedule::class);
     }
 
     /** It goes on with its next occurrence. */
     public function resume(string $id): Schedule
     {
-        return $this->transport->call('POST', self::path($id, '/resume'))->as(Schedule::class);
+        return $this->transport->call('POST', self::path($id, '/resume'), isOnce: true)->as(Schedule::class);
     }
 
     /** Publishes its message now, beside its occurrences. */

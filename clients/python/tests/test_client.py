@@ -238,6 +238,8 @@ class Repeating(unittest.TestCase):
             queue.publish("t", 1)
             queue.settle("r", "ack")
             queue.schedules.run("s")
+            queue.schedules.pause("s")
+            queue.schedules.resume("s")
             self.assertTrue(all("Idempotency-Key" in asked.headers for asked in gateway.asked))
             gateway.asked.clear()
             queue.get("t", "a")
@@ -247,10 +249,8 @@ class Repeating(unittest.TestCase):
             queue.receive("t")
             queue.extend("r", "1m")
             queue.schedules.put("s", "t", 1, every="1h")
-            queue.schedules.pause("s")
-            queue.schedules.resume("s")
             queue.schedules.remove("s")
-            self.assertEqual(len(gateway.asked), 10)
+            self.assertEqual(len(gateway.asked), 8)
             self.assertFalse(any("Idempotency-Key" in asked.headers for asked in gateway.asked))
 
     def test_many_of_which_some_failed_on_their_way_are_sent_again(self) -> None:

@@ -210,6 +210,16 @@ export class RedisKeys {
     return `{${this.prefix}:${topic}:${index}}:answered:${caller}`;
   }
 
+  /** The same of calls about a topic. */
+  answeredOfTopic(topic: string, caller: string): string {
+    return `{${this.prefix}:${topic}}:answered:${caller}`;
+  }
+
+  /** The same of calls about the fleet. */
+  answeredOfFleet(caller: string): string {
+    return this.answeredOfTopic('fleet', caller);
+  }
+
   topic(topic: string): TopicKeys {
     const tag = `{${this.prefix}:${topic}}`;
     return { config: `${tag}:config`, permits: `${tag}:permits` };

@@ -87,7 +87,7 @@ export const moreGuards: readonly Mutation[] = [
   {
     guard: 'pause of a schedule: what was published ahead is taken back',
     file: 'schedules/delay-queue.schedules.ts',
-    find: 'if (found) await this.#takeBack(found);',
+    find: 'if (found && (await this.#found.find(id))?.record.state.paused) await this.#takeBack(found);',
     replace: '',
   },
   {

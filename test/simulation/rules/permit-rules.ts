@@ -1,7 +1,6 @@
 import type { Process } from '../fleet/process.js';
 import { CLOCK_ERROR } from './delivery-rules.js';
 import type { WatchedCall } from './owner-rules.js';
-import { FORGOTTEN } from './limit-rules.js';
 import type { RuleOptions, Run } from './run.js';
 
 interface PermitGiven {
@@ -40,8 +39,6 @@ export class PermitRules {
   /** By process and topic. */
   readonly #permitted = new Map<Process, Map<string, Permitted[]>>();
   #from = -Infinity;
-  #flightFrom = -Infinity;
-  #isEmptied = false;
 
   constructor(options: RuleOptions) {
     this.#options = options;
@@ -58,7 +55,7 @@ export class PermitRules {
     const lines = [...stored.matchAll(LINE)].map(([, who = '', , has, until, wants]) => {
       return { who, has: Number(until) > this.#options.server.now() ? Number(has) : 0, wants: Number(wants) };
     });
-    if (most > 0) this.#assertWithin(process, { key, session, most, lines, isFirst: before === undefined });
+    if (most > 0) this.#assertWithin(process, { key, session, most, lines });
     if (max === 0) return;
     const [permitted, , beginsAt, beginsIn] = reply as number[];
     const areOthersWaiting = lines.some(({ who, wants }) => who !== session && wants > 0);
@@ -84,24 +81,14 @@ export class PermitRules {
     else violated('permits', `${id} begins when nothing permits it`, [id, process.name]);
   }
 
-  /** @param since world time */
-  redisLost(since: number): void {
-    const { now } = this.#options.world;
-    this.#from = now + LONGEST_BEGIN;
-    this.#flightFrom = now + FORGOTTEN;
-    this.#isEmptied = since === -Infinity;
+  redisLost(): void {
+    this.#from = this.#options.world.now + LONGEST_BEGIN;
     this.#sequences.clear();
   }
 
   #assertWithin(
     process: Process,
-    {
-      key,
-      session,
-      most,
-      lines,
-      isFirst,
-    }: { key: string; session: string; most: number; lines: readonly Line[]; isFirst: boolean },
+    { key, session, most, lines }: { key: string; session: string; most: number; lines: readonly Line[] },
   ): void {
     let [own, others] = [0, 0];
     for (const { who, has } of lines) {
@@ -109,10 +96,7 @@ export class PermitRules {
       else others += has;
     }
     if (own <= Math.max(0, most - others)) return;
-    // A line that is older than what its process has hides that from the others. Where there is none, it has what they leave at first.
-    const isExcused = this.#options.world.now <= this.#flightFrom && !(isFirst && this.#isEmptied);
-    if (!isExcused)
-      this.#violated(`${own + others} permits to be in flight are given in ${key}, and ${most} may`, process);
+    this.#violated(`${own + others} permits to be in flight are given in ${key}, and ${most} may`, process);
   }
 
   #assertNoneLeft(

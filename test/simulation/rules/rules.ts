@@ -196,7 +196,7 @@ export class Rules {
         const isRepeat = this.#served.isRepeat(call);
         const reply = this.#owners.watch(process, call, run);
         if (!isRepeat) this.#served.ran(process, call, reply);
-        if (name === 'extend') this.messages.renewed((given as { readonly rest: readonly string[] }).rest);
+        if (name === 'extend' && !isRepeat) this.messages.renewed((given as { readonly rest: readonly string[] }).rest);
         this.#deliveries.ran(process, call, reply, overdue);
         this.#permits.ran(process, call, reply);
         this.#releases.ran(process, call, reply);

@@ -1,47 +1,14 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { Broker, StoredMessage } from '../../../lib/broker/broker.interface.js';
-import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
-import { type Around, wrapBroker } from '../../../lib/broker/wrap-broker.js';
+import type { ActionOptions } from '../../../lib/events/audit-log.js';
+import { OPERATION } from '../../../lib/messages/operation.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
-import { ConfigurationError, InvalidArgumentError } from '../../../lib/errors/options.errors.js';
-import { partitionOf } from '../../../lib/messages/partitioner.js';
+import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { toStoredId } from '../../../lib/messages/stored-id.js';
-import { DeclaredSchedules } from '../../../lib/schedules/declared-schedules.js';
-import { DelayQueueSchedules, type SchedulesDependencies } from '../../../lib/schedules/delay-queue.schedules.js';
-import { lastRuns } from '../../../lib/schedules/last-runs.js';
-import type { Schedule } from '../../../lib/schedules/schedule.interface.js';
-import type { Clock } from '../../../lib/time/clock.js';
-import { ManualClock } from '../../../lib/testing/manual-clock.js';
-import { testAdmin, testAudit } from '../../support/units/admin.js';
-import { testContext, testRegistry } from '../../support/units/handling.js';
+import { DelayQueueSchedules } from '../../../lib/schedules/delay-queue.schedules.js';
+import { TICK, dependenciesOf, setUp } from '../../support/units/schedules.js';
 
 /** What the calls of a test are known by. */
 const CALL = { caller: 'test', sequence: 1 };
-
-const TICK = { id: 'tick', topic: 'jobs', payload: 7, every: 60_000 };
-
-function dependenciesOf(broker: Broker, clock: Clock): SchedulesDependencies {
-  const context = testContext({ clock, broker });
-  const { events } = context;
-  const [topics, audit] = [testRegistry(context), testAudit(broker, clock)];
-  return { store: broker, topics, clock, events, timeout: 1000, audit, handled: () => new Set() };
-}
-
-const inTwo = (words: string): string[] => words.split(' ');
-
-const refused = async (): Promise<never> => Promise.reject(new BrokerUnavailableError('The shard is away.'));
-
-/** Schedules on a broker in memory; a test may set what is done in the place of a call. */
-function setUp() {
-  const clock = new ManualClock();
-  const embedded = new EmbeddedBroker(clock);
-  const world = { clock, embedded, around: (async ({ run }) => run()) as Around };
-  const broker = wrapBroker(embedded, async (call) => world.around(call));
-  const { events, log } = testContext();
-  const schedules = new DelayQueueSchedules(dependenciesOf(broker, clock));
-  const admin = testAdmin(embedded, clock);
-  return Object.assign(world, { schedules, admin, declared: new DeclaredSchedules({ schedules, clock, log, events }) });
-}
 
 describe('upsert', () => {
   it('leaves nothing behind if somebody else stores the id for another topic meanwhile', async () => {
@@ -62,12 +29,17 @@ describe('upsert', () => {
   });
 });
 
-/** A schedule whose latest occurrence was published so many milliseconds before its time, what is taken back from now on, and what is to come. */
-async function publishedAhead(ahead: number) {
+/**
+ * A schedule whose latest occurrence was published so many milliseconds before its time, what is taken back from now on, and what is to come.
+ *
+ * @param before what is done to it before that
+ */
+async function publishedAhead(ahead: number, before?: (schedules: DelayQueueSchedules) => Promise<unknown>) {
   const world = setUp();
   const { schedules, embedded, clock } = world;
   const start = clock.now();
   const { partition } = await schedules.upsert(TICK);
+  await before?.(schedules);
   const place = { topic: 'jobs', index: partition };
   const [stored] = await embedded.getSchedules(place, ['tick']);
   const last = start + 60_000;
@@ -186,78 +158,27 @@ it('a pause that nobody waits for any more pauses nothing that was resumed since
   expect(await schedules.get('tick')).toMatchObject({ paused: false });
 });
 
-/** One topic has other partitions than this process is told, and of another one a partition is away. `a` and `j` are in one partition. */
-async function partlyAway() {
-  const { schedules, embedded, clock } = setUp();
-  await embedded.configure('others', 3);
-  for (const [topic = '', id = ''] of ['jobs j', 'jobs a', 'others c', 'others b', 'away e', 'away f'].map(inTwo)) {
-    await schedules.upsert({ ...TICK, topic, id });
-  }
-  const gone = partitionOf('e', 8);
-  const broker = wrapBroker(embedded, async ({ operation, args, run }) => {
-    if (operation !== 'getSchedules' || args[0].topic !== 'away' || args[0].index !== gone) return run();
-    return refused();
-  });
-  const registry = testRegistry({ broker, clock });
-  const settings = { ...registry.settings('jobs'), partitions: 8 };
-  const topics = testRegistry({ broker, clock }, { settingsOf: () => settings });
-  return { clock, schedules: new DelayQueueSchedules({ ...dependenciesOf(broker, clock), topics }) };
-}
+describe('made again under its name,', () => {
+  const named = { [OPERATION]: 'of a request' } as ActionOptions;
 
-describe('the list of all', () => {
-  it('tells what can be told, and names the rest', async () => {
-    const { schedules, clock } = await partlyAway();
-    const [known] = await Promise.all([schedules.listKnown(), clock.advance(1000)]);
-    expect(known.schedules.map(({ id }) => id)).toEqual(['a', 'f', 'j']);
-    expect(known.failed).toEqual([
-      { topic: 'others', ids: ['b', 'c'], error: expect.any(ConfigurationError) as unknown },
-      { topic: 'away', ids: ['e'], error: expect.any(BrokerUnavailableError) as unknown },
-    ]);
+  it('a pause pauses nothing that was resumed since, and takes nothing back of it', async () => {
+    const { schedules, cancelled } = await publishedAhead(1000, async (some) => {
+      await some.pause('tick', named);
+      await some.resume('tick');
+    });
+    expect(await schedules.pause('tick', named)).toBe(true);
+    expect(await schedules.get('tick')).toMatchObject({ paused: false });
+    expect(cancelled).toEqual([]);
   });
 
-  it.each(['list', 'prune'] as const)('is whole for %s(), or fails', async (method) => {
-    const { schedules, clock } = await partlyAway();
-    const [error] = await Promise.all([schedules[method]().catch((reason: unknown) => reason), clock.advance(1000)]);
-    expect(error).toBeInstanceOf(ConfigurationError);
-  });
-});
-
-describe('the latest occurrences', () => {
-  const LAST = new Date(1_000_000);
-  const message = { attempts: 0, failure: { name: 'Error' } };
-
-  it.each<[outcome: string, message: object | undefined, failure?: string]>([
-    ['waiting', { ...message, state: 'scheduled' }],
-    ['failed', { ...message, state: 'scheduled', attempts: 1 }, 'Error'],
-    ['running', { ...message, state: 'in-flight' }],
-    ['dead', { ...message, state: 'dead' }, 'Error'],
-    ['acked', { ...message, state: 'finished', ending: { outcome: 'acked' } }],
-    ['unknown', undefined],
-  ])('say what became of them: %s', async (outcome, stored, failure) => {
-    const schedule = { id: 'tick', topic: 'jobs', partition: 0, key: 'k', last: LAST } as Schedule;
-    const runs = await lastRuns([schedule], async () => stored as StoredMessage | undefined);
-    expect(runs).toEqual([{ id: 'tick@1970-01-01T00:16:40.000Z', key: 'k', outcome, failure }]);
-  });
-
-  it('cost one call for each schedule that has one, and say nothing of what does not answer', async () => {
-    const world = setUp();
-    const tick = await world.schedules.upsert({ ...TICK, options: { key: 'k' } });
-    const looks: unknown[] = [];
-    world.around = async ({ operation, args, run }) => {
-      looks.push([operation, ...args]);
-      return args[1] === 'gone@1970-01-01T00:16:40.000Z\0k' ? refused() : run();
-    };
-    const ran = { ...tick, last: LAST };
-    const [[never, one, gone]] = await Promise.all([
-      world.schedules.lastRuns([tick, ran, { ...ran, id: 'gone' }]),
-      world.clock.advance(1000),
-    ]);
-    expect(looks[0]).toEqual(['get', { topic: 'jobs', index: tick.partition }, 'tick@1970-01-01T00:16:40.000Z\0k']);
-    expect([never, one, gone]).toMatchObject([
-      undefined,
-      { id: 'tick@1970-01-01T00:16:40.000Z', outcome: 'unknown' },
-      undefined,
-    ]);
+  it('a resume resumes nothing that was paused since', async () => {
+    const { schedules } = setUp();
+    await schedules.upsert(TICK);
+    await schedules.pause('tick');
+    await schedules.resume('tick', named);
+    await schedules.pause('tick');
+    expect(await schedules.resume('tick', named)).toBe(true);
+    expect(await schedules.get('tick')).toMatchObject({ paused: true });
   });
 });
 

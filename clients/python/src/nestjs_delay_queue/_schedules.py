@@ -41,7 +41,7 @@ class Schedules:
 
     def get(self, id: str) -> Schedule:
         """:raises NotFoundError: if there is none"""
-        return self._send("GET", id)
+        return self._send(Request("GET", path("schedules", id)))
 
     def put(
         self,
@@ -96,14 +96,14 @@ class Schedules:
 
         :raises NotFoundError: if there is none
         """
-        return self._send("POST", id, "pause")
+        return self._send(Request("POST", path("schedules", id, "pause"), is_keyed=True))
 
     def resume(self, id: str) -> Schedule:
         """It goes on with its next occurrence.
 
         :raises NotFoundError: if there is none
         """
-        return self._send("POST", id, "resume")
+        return self._send(Request("POST", path("schedules", id, "resume"), is_keyed=True))
 
     def run(self, id: str) -> PublishedMessage:
         """Publishes its message now, beside its occurrences.
@@ -125,8 +125,8 @@ class Schedules:
                 raise
             return False
 
-    def _send(self, method: str, *parts: str) -> Schedule:
-        return self._transport.send(Request(method, path("schedules", *parts)), Schedule.from_json)
+    def _send(self, request: Request) -> Schedule:
+        return self._transport.send(request, Schedule.from_json)
 
 
 def _listed(told: Json) -> Tuple[List[Schedule], List[FailedSchedules]]:

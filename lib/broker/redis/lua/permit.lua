@@ -29,7 +29,8 @@
 -- flight are shared in the same way, and whoever has more than its share while others have too few gives them back as deliveries end. Whoever
 -- was told that there is room for it and has not come PATIENCE ms later, such as since it was killed, keeps nobody else waiting.
 --
--- A process says what it keeps, which counts as long as its line does. Once that is over, or was lost, it keeps what the others have left of it.
+-- A process says what it keeps, which counts as far as its line does. What that does not have, such as since the line is over or was lost, it keeps
+-- only as far as the others have left of it.
 -- A call that is made again gets the first answer, so that what it has permitted is used, or comes back, and is told what it has by now. A copy
 -- of an older call is refused.
 
@@ -158,13 +159,10 @@ end
 
 local by_flight, keep, least = wants, -1, 0
 if most > 0 then
-  if not own_has then
-    local left = most
-    for i = 1, #others do left = left - others[i].has end
-    local uses = keeps - unused
-    keeps = math.min(keeps, math.max(0, left))
-    unused = math.max(0, keeps - uses)
-  end
+  local left, uses = most, keeps - unused
+  for i = 1, #others do left = left - others[i].has end
+  keeps = math.min(keeps, math.max(own_has or 0, left))
+  unused = math.max(0, keeps - uses)
   local used, wishes, rivals, ahead = keeps, { keeps - unused + wants }, 0, 0
   for i = 1, #others do
     local other = others[i]

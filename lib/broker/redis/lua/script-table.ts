@@ -14,8 +14,8 @@ export interface ScriptTable {
   'due-schedules': 'schedules occurrences | limit ahead skip';
   edit: 'scheduled blocked messages meta answered | sequence id expected envelope';
   explain: 'scheduled inflight messages deliveries dead errors blocked places owner meta resting | id';
-  extend: 'inflight deliveries | lease ...';
-  'forget-sessions': 'sessions handled processes holdings | ...';
+  extend: 'inflight deliveries answered | sequence lease ...';
+  'forget-sessions': 'sessions handled processes holdings answered | sequence ...';
   get: 'scheduled inflight messages deliveries dead errors keyed blocked places finished endings meta | id';
   hold: 'meta answered | sequence delay';
   leave: 'sessions | session count left_record';
@@ -29,19 +29,20 @@ export interface ScriptTable {
   'put-schedule': 'schedules occurrences answered | wake_command channel sequence id is_new expected state rest next_at';
   release: 'owner | given_up epoch';
   'remove-dead': 'dead messages deliveries errors keyed scheduled inflight blocked queues places running resting meta tags tagged answered | wake_command channel sequence ...';
+  'remove-field': 'record answered | sequence field';
   'remove-schedule': 'schedules occurrences answered | sequence id';
-  'replace-field': 'record | field value replaces is_first';
+  'replace-field': 'record answered | sequence field value replaces is_first';
   'report-work': 'work history spans | session number keep span keep_history ...';
   report: 'sessions processes holdings | session number state held';
   'requeue-dead': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting tags tagged answered | wake_command channel sequence delay ...';
   reschedule: 'scheduled inflight messages deliveries dead blocked queues places running resting answered | wake_command channel sequence id due_spec when seen_at seen_envelope';
   resume: 'meta answered | wake_command channel sequence';
-  'set-aside': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting | wake_command channel id token failure';
+  'set-aside': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting answered | wake_command channel sequence id token failure';
   'set-field': 'record | field value';
   'set-keys-aside': 'key aside | expected_type';
-  'set-terms': 'config | limits handling';
+  'set-terms': 'config answered | sequence limits handling';
   settle: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running rates rated resting finished endings tags tagged answered owner | wake_command channel sequence process durations outcomes tokens claimant ...';
   stats: 'scheduled inflight dead owner meta blocked finished errors | ';
-  'trim-dead': 'dead messages deliveries errors keyed scheduled inflight blocked queues places running resting meta tags tagged | wake_command channel max_age max_count';
+  'trim-dead': 'dead messages deliveries errors keyed scheduled inflight blocked queues places running resting meta tags tagged answered | wake_command channel sequence max_age max_count';
   'trim-finished': 'finished endings messages keyed meta | ';
 }

@@ -1,13 +1,13 @@
 -- Makes a dead letter of a message that cannot be claimed or settled, whatever is stored of it. Its envelope stays as it is.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
---       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET
--- ARGV  wake_command, channel, id, token (of its delivery; '0' for none: it is due, or its lease has ended), failure (JSON)
+--       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, answered STRING (the caller's latest call)
+-- ARGV  wake_command, channel, sequence, id, token (of its delivery; '0' for none: it is due, or its lease has ended), failure (JSON)
 -- Reply {now_us, 1 set aside | 0 the delivery is not the current one, or it is neither due nor has its lease ended,
 --       the stored id that it has now, '' for none}
 -- Cost  O(log size); if the id of a delivery is not text, O(1,000)
 --
--- May be run again with the same arguments: it finds nothing then.
+-- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So what was requeued since stays.
 
 -- @use now (now_us, now)
 -- @use record (NO_TOKEN, parse_record, format_record)
@@ -16,11 +16,14 @@
 -- @use text (as_text)
 -- @use text-ids (give_text_id)
 -- @use wake (head_due, wake)
+-- @use answered (earlier_answer, remember)
 local order_mode = redis.call('HGET', places, 'mode')
 -- @use lines (leave_line)
 
 local CHUNK, LATEST = 100, 1000
 
+local is_aside, aside_id = string.match(earlier_answer() or '', '^(%d)(.*)$')
+if is_aside then return { now_us, tonumber(is_aside), aside_id } end
 assert_sets(scheduled, inflight, dead, keyed)
 assert_hashes(messages, deliveries, errors, meta)
 
@@ -50,7 +53,10 @@ else
   -- What was cancelled or replaced meanwhile ends, or waits for its new time, once its lease has ended.
   is_meant = id and select(5, parse_record(redis.call('HGET', deliveries, id))) == ''
 end
-if not is_meant then return { now_us, 0, '' } end
+if not is_meant then
+  remember('0')
+  return { now_us, 0, '' }
+end
 
 local _, delivery, attempt, due = parse_record(redis.call('HGET', deliveries, id))
 local head_before = head_due()
@@ -67,4 +73,5 @@ local spent = token == NO_TOKEN and attempt or math.max(0, attempt - 1)
 redis.call('HSET', deliveries, id, format_record(NO_TOKEN, delivery, spent, due or now))
 add('died', 1)
 wake(head_before, next_due)
+remember('1' .. id)
 return { now_us, 1, id }

@@ -1,14 +1,19 @@
 -- Stores the limits of a topic, and how it is handled, unless Redis has lost the topic. Nothing is stored as such: it has been said.
 --
--- KEYS  config HASH
--- ARGV  limits ('' for none), handling ('' for the defaults)
+-- KEYS  config HASH, answered STRING (the caller's latest call)
+-- ARGV  sequence, limits ('' for none), handling ('' for the defaults)
 -- Reply {now_us}
 -- Cost  O(1)
 --
--- May be run again with the same arguments.
+-- May be run again with the same arguments: the sequence tells a repeat, which brings nothing back that others have replaced since.
 
 -- @use now (now_us)
-if redis.call('HGET', config, 'partitions') then
-  redis.call('HSET', config, 'limits', limits, 'handling', handling)
+-- @use answered (earlier_answer, remember)
+
+if not earlier_answer() then
+  if redis.call('HGET', config, 'partitions') then
+    redis.call('HSET', config, 'limits', limits, 'handling', handling)
+  end
+  remember('')
 end
 return { now_us }

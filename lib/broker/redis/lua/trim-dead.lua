@@ -1,11 +1,14 @@
 -- Removes dead letters that are too old or too many.
 --
 -- KEYS  dead ZSET, messages HASH, deliveries HASH, errors HASH, keyed ZSET,
---       scheduled ZSET, inflight ZSET, blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, meta HASH, tags HASH, tagged ZSET
--- ARGV  wake_command, channel, max_age (ms, -1 for any), max_count (-1 for any)
+--       scheduled ZSET, inflight ZSET, blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, meta HASH, tags HASH, tagged ZSET,
+--       answered STRING (the caller's latest call)
+-- ARGV  wake_command, channel, sequence, max_age (ms, -1 for any), max_count (-1 for any)
 -- Reply {now_us, removed, next ms}
 --       next: when to call again; -1 if nothing is left that will expire
 -- Cost  O(log size), removes at most 200
+--
+-- May be run again with the same arguments: the sequence tells a repeat, which removes nothing. So a delayed copy does not go by limits that hold no more.
 
 -- @use now (now_us, now)
 local asked = redis.call('HMGET', meta, '', 'tagged')
@@ -13,9 +16,12 @@ local asked = redis.call('HMGET', meta, '', 'tagged')
 -- @use times (to_time)
 local order_mode = redis.call('HGET', places, 'mode')
 -- @use remove (assert_removable, remove)
+-- @use answered (earlier_answer, remember)
 
 local LIMIT = 100
 
+local answered_next = tonumber(earlier_answer())
+if answered_next then return { now_us, 0, answered_next } end
 assert_removable()
 
 local age, count = tonumber(max_age), tonumber(max_count)
@@ -39,4 +45,5 @@ elseif age >= 0 then
   local oldest = redis.call('ZRANGE', dead, 0, 0, 'WITHSCORES')[2]
   if oldest then next_at = to_time(oldest) + age end
 end
+remember(string.format('%d', next_at))
 return { now_us, removed, next_at }

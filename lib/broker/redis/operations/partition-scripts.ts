@@ -2,12 +2,14 @@ import type { CallId, Partition } from '../../broker.interface.js';
 import type { PartitionKeys, RedisKeys } from '../redis-keys.js';
 import type { ScriptName } from '../lua/lua-script.js';
 import type { Calls, Given, Reply } from '../scripts/calls.interface.js';
+import { NumberedCalls } from './numbered-calls.js';
 import type { OperationOptions } from './operation-options.interface.js';
 
 /** Runs scripts on partitions. */
 export class PartitionScripts {
   readonly #calls: Calls;
   readonly #keys: RedisKeys;
+  readonly #numbered = new NumberedCalls();
 
   constructor({ calls, keys }: OperationOptions) {
     this.#calls = calls;
@@ -27,5 +29,10 @@ export class PartitionScripts {
   /** What tells the repeat of a call: where the caller's latest one is remembered, and which one this is. */
   named(partition: Partition, { caller, sequence }: CallId): { answered: string; sequence: number } {
     return { answered: this.#keys.answered(partition, caller), sequence };
+  }
+
+  /** What a call is known by that nobody names. */
+  nextCall(partition: Partition): { answered: string; sequence: number } {
+    return this.#numbered.next((caller) => this.#keys.answered(partition, caller));
   }
 }

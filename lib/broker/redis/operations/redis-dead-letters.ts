@@ -64,7 +64,8 @@ export class RedisDeadLetters implements DeadLetterOperations {
   }
 
   async trimDead(partition: Partition, { maxAge = -1, maxCount = -1 }: RetentionLimits): Promise<number | undefined> {
-    const [, nextAt] = await this.#scripts.run('trim-dead', partition, { max_age: maxAge, max_count: maxCount });
+    const given = { ...this.#scripts.nextCall(partition), max_age: maxAge, max_count: maxCount };
+    const [, nextAt] = await this.#scripts.run('trim-dead', partition, given);
     return timeOrNone(nextAt);
   }
 

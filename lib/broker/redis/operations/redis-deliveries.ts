@@ -95,11 +95,13 @@ export class RedisDeliveries implements DeliveryOperations {
     assertLength('The lease', lease);
     const rest: Argument[] = [];
     for (const { storedId, token } of receipts) rest.push(storedId, token);
-    return replies.extendStatuses(await this.#scripts.run('extend', partition, { lease, rest }));
+    const given = { ...this.#scripts.nextCall(partition), lease, rest };
+    return replies.extendStatuses(await this.#scripts.run('extend', partition, given));
   }
 
   async setAside(partition: Partition, { storedId, token }: Receipt, failure: Failure): Promise<string | undefined> {
-    const given = { id: storedId, token, failure: encodeFailureRecord(failure, undefined) };
+    const failureText = encodeFailureRecord(failure, undefined);
+    const given = { ...this.#scripts.nextCall(partition), id: storedId, token, failure: failureText };
     const [isAside, id] = await this.#scripts.run('set-aside', partition, given);
     return isAside === 1 ? (id as string) : undefined;
   }

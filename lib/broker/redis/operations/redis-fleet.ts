@@ -32,6 +32,7 @@ import {
 } from '../records/fleet-records.js';
 import { encodeHandling } from '../records/handling-record.js';
 import { FIELDS_PER_CALL, fieldsOf, pagesOf, scanFields } from './hash-fields.js';
+import { NumberedCalls } from './numbered-calls.js';
 import { isFull } from '../connection/redis-errors.js';
 import type { RedisKeys } from '../redis-keys.js';
 import type { OperationOptions } from './operation-options.interface.js';
@@ -49,6 +50,7 @@ const MARK_BYTES = 9;
 export class RedisFleet implements FleetOperations {
   readonly #calls: Calls;
   readonly #keys: RedisKeys;
+  readonly #numbered = new NumberedCalls();
 
   constructor({ calls, keys }: OperationOptions) {
     this.#calls = calls;
@@ -89,7 +91,8 @@ export class RedisFleet implements FleetOperations {
   }
 
   async setTerms(topic: string, { limits, handling }: TopicTerms): Promise<void> {
-    const given = { limits: encodeLimits(limits), handling: encodeHandling(handling) };
+    const call = this.#numbered.next((caller) => this.#keys.answeredOfTopic(topic, caller));
+    const given = { ...call, limits: encodeLimits(limits), handling: encodeHandling(handling) };
     await this.#calls.run('set-terms', this.#keys.topic(topic), given);
     const copyText = await this.#secondCopy(topic);
     await this.#copyConfig(topic, await this.#storedConfig(topic), copyText);
@@ -141,8 +144,10 @@ export class RedisFleet implements FleetOperations {
   }
 
   async forget(sessions: readonly string[]): Promise<void> {
-    for (const rest of pagesOf(sessions, FIELDS_PER_CALL))
-      await this.#calls.run('forget-sessions', this.#keys.fleet, { rest });
+    for (const rest of pagesOf(sessions, FIELDS_PER_CALL)) {
+      const call = this.#numbered.next((caller) => this.#keys.answeredOfFleet(caller));
+      await this.#calls.run('forget-sessions', this.#keys.fleet, { ...call, rest });
+    }
   }
 
   async sessions(): Promise<SessionRecord[]> {
@@ -198,7 +203,8 @@ export class RedisFleet implements FleetOperations {
   async #copyConfig(topic: string, config: TopicConfig | undefined, seen: string | null): Promise<void> {
     const text = config && encodeTopicConfig(config);
     if (text === undefined || text === seen) return;
-    const given = { field: topic, value: text, replaces: seen ?? '', is_first: seen === null ? 1 : 0 };
+    const call = this.#numbered.next((caller) => this.#keys.answeredOfFleet(`${caller}:${topic}`));
+    const given = { ...call, field: topic, value: text, replaces: seen ?? '', is_first: seen === null ? 1 : 0 };
     const [replaced, stored] = await this.#calls.run('replace-field', { record: this.#keys.fleet.topics }, given);
     if (replaced === 1) return;
     await this.#copyConfig(topic, await this.#storedConfig(topic), (stored as string | undefined) ?? null);

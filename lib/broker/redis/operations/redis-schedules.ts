@@ -19,6 +19,7 @@ import type { RedisKeys } from '../redis-keys.js';
 import { encodeTags } from '../records/script-arguments.js';
 import { dueSchedules, occurrenceResult, toScore } from '../records/replies.js';
 import { decodePlace, decodeSchedule, encodeContent, encodePlace } from '../records/schedule-records.js';
+import { NumberedCalls } from './numbered-calls.js';
 import type { OperationOptions } from './operation-options.interface.js';
 
 /** About how many entries of the list of schedules one call brings. */
@@ -28,6 +29,7 @@ const ENTRIES_PER_CALL = 1000;
 export class RedisSchedules implements ScheduleOperations {
   readonly #calls: Calls;
   readonly #keys: RedisKeys;
+  readonly #numbered = new NumberedCalls();
 
   constructor({ calls, keys }: OperationOptions) {
     this.#calls = calls;
@@ -35,21 +37,25 @@ export class RedisSchedules implements ScheduleOperations {
   }
 
   async indexSchedule({ id, ...place }: IndexedSchedule): Promise<SchedulePlace> {
-    const { index } = this.#keys.fleet;
-    const text = encodePlace(place);
-    const [, stored] = await this.#calls.call([index], (redis) =>
-      Promise.all([redis.hsetnx(index, id, text), redis.hget(index, id)]),
-    );
-    const found = decodePlace(stored);
-    if (found) return found;
-    // What another program has left there is in the way.
-    await this.#calls.run('set-field', { record: index }, { field: id, value: text });
-    return place;
+    return this.#index(id, place, undefined);
+  }
+
+  /** @param seen what another program has left there; `undefined`: nothing */
+  async #index(id: string, place: SchedulePlace, seen: string | undefined): Promise<SchedulePlace> {
+    const change = { value: encodePlace(place), replaces: seen ?? '', is_first: seen === undefined ? 1 : 0 };
+    const given = { ...this.#changeOf(id), ...change };
+    const [isIn, stored] = await this.#calls.run('replace-field', { record: this.#keys.fleet.index }, given, true);
+    if (isIn === 1) return place;
+    return decodePlace(stored as string | undefined) ?? this.#index(id, place, stored as string | undefined);
   }
 
   async unindexSchedule({ id }: ScheduleName): Promise<void> {
-    const { index } = this.#keys.fleet;
-    await this.#calls.call([index], (redis) => redis.hdel(index, id));
+    await this.#calls.run('remove-field', { record: this.#keys.fleet.index }, this.#changeOf(id));
+  }
+
+  /** What a change of an entry of the list is known by. */
+  #changeOf(id: string): { field: string; answered: string; sequence: number } {
+    return { field: id, ...this.#numbered.next((caller) => this.#keys.answeredOfFleet(`${caller}:${id}`)) };
   }
 
   async findSchedule({ id }: ScheduleName): Promise<SchedulePlace | undefined> {

@@ -11,18 +11,7 @@ export type Given<N extends ScriptName, P> = Omit<ScriptParameters<N>, keyof P |
 /** The commands that are sent without a script. */
 export type PlainCommands = Pick<
   Redis,
-  | 'get'
-  | 'hdel'
-  | 'hget'
-  | 'hgetall'
-  | 'hmget'
-  | 'hscan'
-  | 'hset'
-  | 'hsetnx'
-  | 'time'
-  | 'xrevrange'
-  | 'zmscore'
-  | 'zrangebylex'
+  'get' | 'hget' | 'hgetall' | 'hmget' | 'hscan' | 'hset' | 'hsetnx' | 'time' | 'xrevrange' | 'zmscore' | 'zrangebylex'
 >;
 
 /** What the operations make their calls through: of Redis, or of the same data in this process. */

@@ -37,6 +37,7 @@ const RUN_BY: Readonly<Record<Exclude<ScriptName, 'probe'>, readonly Role[]>> = 
   'put-schedule': ['consumer', 'operator'],
   release: ['consumer'],
   'remove-dead': ['operator'],
+  'remove-field': ['consumer', 'operator'],
   'remove-schedule': ['consumer', 'operator'],
   'replace-field': ALL,
   report: ['consumer'],
@@ -61,14 +62,14 @@ const COMMON = ['DEL', 'EVAL', 'EVALSHA', 'HGET', 'HGETALL', 'HMGET', 'INFO', 'T
 const LISTENING = ['PTTL', 'SUBSCRIBE', 'UNSUBSCRIBE', 'XREAD', 'XREVRANGE'];
 
 /** Where schedules are, and what is known of them. */
-const SCHEDULES = ['HDEL', 'HSCAN', 'HSETNX', 'ZMSCORE'];
+const SCHEDULES = ['HSCAN', 'ZMSCORE'];
 
 /** What is sent beside scripts: the search for an id, sessions and topics, signals, and what a connection asks at its start. */
 const PLAIN: Readonly<Record<Role, readonly string[]>> = {
   producer: COMMON,
-  consumer: [...COMMON, ...LISTENING, ...SCHEDULES, 'HSET', 'PUBLISH'],
-  // The last ones are for the doctor.
-  operator: [...COMMON, ...LISTENING, ...SCHEDULES, 'CONFIG|GET', 'SCAN', 'SLOWLOG|GET', 'WAIT'],
+  consumer: [...COMMON, ...LISTENING, ...SCHEDULES, 'HSET', 'HSETNX', 'PUBLISH'],
+  // The last ones are for the doctor, and HSETNX for an import.
+  operator: [...COMMON, ...LISTENING, ...SCHEDULES, 'HSETNX', 'CONFIG|GET', 'SCAN', 'SLOWLOG|GET', 'WAIT'],
 };
 
 /** Signals within a shard, by the command that has the same part elsewhere. */

@@ -24,8 +24,8 @@ export const limitMutations = [
   {
     guard: 'end of permits: whoever was away has only what others have left',
     file: 'broker/redis/lua/permit.lua',
-    find: 'if not own_has then',
-    replace: 'if false then',
+    find: 'keeps = math.min(keeps, math.max(own_has or 0, left))',
+    replace: 'keeps = math.min(keeps, own_has and keeps or math.huge)',
     spec: 'test/contract/redis-broker.spec.ts',
   },
   {
