@@ -60,7 +60,7 @@ describe('the rules of a simulation', () => {
       },
       { guard: 'edit', rule: 'edit', topics: ['plain', OPERATED], seeds: 12 },
       { guard: 'resume', rule: 'lost', topics: ['plain', OPERATED], seeds: 12 },
-      { guard: 'search', rule: 'unknown', topics: ['plain', OPERATED], seeds: 12 },
+      { guard: 'search: an id', rule: 'unknown', topics: ['plain', OPERATED], seeds: 12 },
       {
         guard: 'pause of a schedule',
         rule: 'occurrence',
@@ -101,6 +101,7 @@ describe('the end of a simulation', () => {
     { epilogue: 'dieLate', guard: 'dead letters', seed: 1, topic: 'few-attempts' },
     { epilogue: 'drain', guard: 'drain', seed: 1, topic: 'ordered' },
     { epilogue: 'runHead', guard: 'run now', seed: 1, topic: 'ordered-rated' },
+    { epilogue: 'findTwins', guard: 'search among several', seed: 1, topic: 'few-attempts' },
     { epilogue: 'resumeHeld', guard: 'hold of a handler', seed: 2, topic: 'busy' },
     { epilogue: 'resumeUnheard', guard: 'paused partition', seed: 1, topic: 'plain' },
     { epilogue: 'goOnUnheard', guard: 'order: whoever settles', seed: 1, topic: 'ordered' },

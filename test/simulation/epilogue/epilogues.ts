@@ -7,7 +7,7 @@ import { crowd, fill } from './full.js';
 import { hang } from './hung.js';
 import { farAway } from './far-away.js';
 import { changeLimits, lowerFlight, shareFlight, shareRate, standInLine } from './limits.js';
-import { drain, resumeHeld, runHead } from './operating.js';
+import { drain, findTwins, resumeHeld, runHead } from './operating.js';
 import { receiveAtOnce } from './receiving.js';
 import { moveSchedule, occurLate } from './schedules.js';
 import type { Stage } from './stage.js';
@@ -37,6 +37,7 @@ export const EPILOGUES: Readonly<Record<string, (stage: Stage) => Promise<void>>
   dieLate,
   drain,
   runHead,
+  findTwins,
   resumeHeld,
   resumeUnheard,
   goOnUnheard,

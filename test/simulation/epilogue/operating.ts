@@ -10,6 +10,8 @@ const RATE = 3;
 const WAITING = 500;
 const HANDLED = 30_000;
 
+const TWINS = 8;
+
 /** How long a handler wants its topic to be held, and how soon that shows, in milliseconds. */
 const HELD = 120_000;
 const SHOWN = 3000;
@@ -55,4 +57,25 @@ export async function resumeHeld(stage: Stage): Promise<void> {
   // What has met the limit comes again once it is over.
   stage.scene.rules.messages.mayBeGone('held-0');
   await stage.assertHandled(HANDLED, 'a topic was resumed that a handler had held');
+}
+
+/** Several messages have one id, each with a key of its own: an operator finds the one that is a dead letter, wherever the others are. */
+export async function findTwins(stage: Stage): Promise<void> {
+  const [topic] = stage.handled('few-attempts');
+  const [operator] = stage.running;
+  if (topic === undefined || !operator) return;
+  const { rules, server } = stage.scene;
+  const deliverAt = server.now() + LONG_DELAY;
+  const ids = Array.from({ length: TWINS }, (_, number) => `twin-${number}`);
+  for (const id of ids) {
+    const waiting = await stage.publish(topic, `${id}-asleep`, { earliest: deliverAt }, { id, deliverAt });
+    const dying = await stage.publish(topic, `${id}-dying`, { trouble: { kind: 'gives up' } }, { id });
+    for (const one of [waiting, dying]) rules.messages.mayBeGone(one.id);
+  }
+  await stage.wait(SHOWN);
+  for (const id of ids) {
+    const { requeued } = await stage.answer(operator.connection.admin.requeue(topic, id));
+    if (requeued === 0)
+      stage.violated(`the dead letter ${id} is not found, since another message with this id waits`, [id]);
+  }
 }

@@ -85,6 +85,12 @@ export const moreGuards: readonly Mutation[] = [
     replace: 'Array.from({ length: 1 }, async',
   },
   {
+    guard: 'search among several: one that is not meant does not end it',
+    file: 'producer/find-message.ts',
+    find: 'const found = await look(partition, storedId);\n      if (found !== undefined) return found;',
+    replace: 'return look(partition, storedId);',
+  },
+  {
     guard: 'pause of a schedule: what was published ahead is taken back',
     file: 'schedules/delay-queue.schedules.ts',
     find: 'if (found) await this.#takeBack(found);',
