@@ -1,11 +1,15 @@
 import { TOPICS } from '../fleet/topics.js';
 import type { Calm } from './calm.js';
 import type { CallRules } from './call-rules.js';
+import { idOf } from './delivery-rules.js';
 import type { RuleOptions, Run } from './run.js';
 import type { Claim, Publish, ServerCall, ServerListener, Settle } from './server-calls.js';
 
 /** After so many deliveries in a row that have ended with their leases a message runs alone, and each more spends an attempt. */
 const FREE_LAPSES = 3;
+
+/** How many arguments a call to requeue has of each dead letter. */
+const REQUEUED = 3;
 
 /** How late a retry may be while all is well, in milliseconds. */
 const LATENESS = 3000;
@@ -84,12 +88,14 @@ export class AttemptRules implements ServerListener {
   }
 
   /** An operator has moved it, or has given it all of its attempts again. */
-  ran({ call: { name, given } }: ServerCall): void {
-    const { id, rest } = given as { readonly id?: string; readonly rest?: readonly unknown[] };
-    const ids = [id, ...(rest ?? [])].map((one) => String(one).split('\0')[0] as string);
-    if (name === 'requeue-dead') for (const one of ids) this.#lives.delete(one);
-    if (name === 'reschedule')
-      for (const one of ids) Object.assign(this.#lives.get(one) ?? {}, { waitsUntil: -Infinity });
+  ran({ call: { name, given } }: ServerCall, [statuses]: readonly unknown[]): void {
+    const { id, rest = [] } = given as { readonly id?: string; readonly rest?: readonly unknown[] };
+    if (name === 'requeue-dead') {
+      const dead = rest.filter((_, i) => i % REQUEUED === 0);
+      const requeued = dead.filter((_, n) => String(statuses)[n] === '1');
+      for (const one of requeued) this.#lives.delete(idOf(String(one)));
+    }
+    if (name === 'reschedule') Object.assign(this.#lives.get(idOf(String(id))) ?? {}, { waitsUntil: -Infinity });
   }
 
   begin(run: Run): void {

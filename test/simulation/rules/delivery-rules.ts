@@ -230,6 +230,7 @@ function handedOut(claimant: string, reply: readonly unknown[]): Handed[] {
   });
 }
 
-function idOf(storedId: string): string {
+/** Of a message as it is stored, with its key behind. */
+export function idOf(storedId: string): string {
   return storedId.split('\0')[0] as string;
 }
