@@ -108,6 +108,7 @@ describe('the end of a simulation', () => {
     { epilogue: 'receiveAtOnce', guard: 'receiving: nothing', seed: 1, topic: 'plain' },
     { epilogue: 'occurLate', guard: 'schedules: what is late', seed: 2, topic: 'recurring' },
     { epilogue: 'moveSchedule', guard: 'schedules: what was stored', seed: 1, topic: 'plain' },
+    { epilogue: 'pruneStopped', guard: 'prune: a topic', seed: 1, topic: 'plain' },
     { epilogue: 'takeTurns', guard: 'turns: what is due', seed: 1, topic: 'first', beside: 'second' },
   ])('$epilogue: shows that a guard is off: $guard', async ({ epilogue, guard, seed, topic, beside }) => {
     const topics = beside === undefined ? [topic] : [topic, beside];

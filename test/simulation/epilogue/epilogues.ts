@@ -9,7 +9,7 @@ import { farAway } from './far-away.js';
 import { changeLimits, lowerFlight, shareFlight, shareRate, standInLine } from './limits.js';
 import { drain, findTwins, resumeHeld, runHead } from './operating.js';
 import { receiveAtOnce } from './receiving.js';
-import { moveSchedule, occurLate } from './schedules.js';
+import { moveSchedule, occurLate, pruneStopped } from './schedules.js';
 import type { Stage } from './stage.js';
 import { takeTurns } from './turns.js';
 import { goOnUnheard, resumeUnheard } from './unheard.js';
@@ -44,5 +44,6 @@ export const EPILOGUES: Readonly<Record<string, (stage: Stage) => Promise<void>>
   receiveAtOnce,
   occurLate,
   moveSchedule,
+  pruneStopped,
   takeTurns,
 };

@@ -61,6 +61,26 @@ export async function moveSchedule(stage: Stage): Promise<void> {
   }
 }
 
+/** Nobody handles a topic for a while, though there are handlers for it, and another process prunes: what they declare stays. */
+export async function pruneStopped(stage: Stage): Promise<void> {
+  const { fleet, scene } = stage;
+  const [topic] = stage.handled('plain');
+  const last = fleet.slots.at(-1);
+  if (topic === undefined || !last) return;
+  last.process?.end();
+  const [first, ...others] = stage.running;
+  if (!first) return;
+  const schedule = { id: 'kept', topic, payload: null, every: RARE };
+  await stage.answer(first.connection.schedules.declare(schedule));
+  await stage.answer(Promise.all([first, ...others].map(async ({ connection }) => connection.consumers.stop())));
+  await stage.wait(CAUGHT_UP);
+  last.startProducer().catch((error: unknown) => scene.rules.failed('a producer starts', error));
+  await stage.until(() => stage.running.length > others.length + 1, CAUGHT_UP);
+  const pruned = await stage.answer(stage.running.at(-1)?.connection.schedules.prune() ?? Promise.resolve([]));
+  if (pruned.length > 0) stage.violated(`${pruned.join()} is pruned while nobody handles its topic`, pruned);
+  await stage.answer(first.connection.schedules.remove(schedule.id));
+}
+
 /** What exists with another topic is not changed. */
 async function upsert({ connection }: Running, id: string, topic: string, more = 0): Promise<void> {
   try {

@@ -192,4 +192,10 @@ export const moreGuards: readonly Mutation[] = [
     find: 'if (error instanceof InvalidArgumentError) await this.#discard(partition, id);',
     replace: '',
   },
+  {
+    guard: 'prune: a topic whose intake is stopped has handlers',
+    file: 'fleet/live-sessions.ts',
+    find: '    ...Object.keys(holdings),\n',
+    replace: '    ...Object.keys(holdings).slice(0, 0),\n',
+  },
 ];
