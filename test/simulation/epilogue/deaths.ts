@@ -22,7 +22,7 @@ export async function dieLate(stage: Stage): Promise<void> {
   }
   await stage.until(() => begun === DYING, KEPT);
   scene.rules.onBegin = undefined;
-  for (const slot of fleet.slots.slice(1)) fleet.restart(slot);
+  for (const slot of fleet.slots.slice(1)) slot.leave(() => {});
   await stage.wait(KEPT + GONE);
   const left = scene.server.data.keys.filter((key) => key.startsWith(`{dq:${topic}:`) && key.endsWith(':dead'));
   if (left.length > 0) stage.violated(`dead letters are left in ${left.join(', ')} long after their time`, left);
