@@ -40,8 +40,9 @@ describe('the rules of a simulation', () => {
       { guard: 'attempts: after the last one', rule: 'dead', topics: ['few-attempts'] },
       { guard: 'backoff: a retry waits for it', rule: 'backoff', topics: ['few-attempts'] },
       { guard: 'backoff: a retry waits for nothing else', rule: 'late', topics: ['few-attempts'], only: [] },
-      { guard: 'expiry', rule: 'expired', topics: ['expiring'], seeds: 4 },
-      { guard: 'hold', rule: 'held', topics: ['busy'] },
+      { guard: 'expiry: what comes', rule: 'expired', topics: ['expiring'], seeds: 4 },
+      { guard: 'expiry: what was', rule: 'dead', topics: ['expiring'], seeds: 4 },
+      { guard: 'hold: nothing', rule: 'held', topics: ['busy'] },
       { guard: 'at most once', rule: 'once', topics: ['once'] },
       { guard: 'abandoned run: its message is not called', rule: 'twice', topics: ['hanging'] },
       { guard: 'batch', rule: 'batch', topics: ['batched'] },
@@ -59,7 +60,7 @@ describe('the rules of a simulation', () => {
       },
       { guard: 'edit', rule: 'edit', topics: ['plain', OPERATED], seeds: 12 },
       { guard: 'resume', rule: 'lost', topics: ['plain', OPERATED], seeds: 12 },
-      { guard: 'search', rule: 'unknown', topics: ['plain', OPERATED], seeds: 12 },
+      { guard: 'search: an id', rule: 'unknown', topics: ['plain', OPERATED], seeds: 12 },
       {
         guard: 'pause of a schedule',
         rule: 'occurrence',
@@ -87,7 +88,7 @@ describe('the rules of a simulation', () => {
 });
 
 describe('the end of a simulation', () => {
-  it.each([
+  it.each<{ epilogue: string; guard: string; seed: number; topic: string; beside?: string }>([
     { epilogue: 'flushFleet', guard: 'lost session: its topics', seed: 5, topic: 'plain' },
     { epilogue: 'flushProducers', guard: 'lost partition', seed: 5, topic: 'plain' },
     { epilogue: 'flushPermits', guard: 'end of permits: whoever was away', seed: 5, topic: 'limited' },
@@ -99,8 +100,25 @@ describe('the end of a simulation', () => {
     { epilogue: 'crowd', guard: 'full Redis: a partition with a crowd', seed: 5, topic: 'plain' },
     { epilogue: 'fallSilent', guard: 'end of a session', seed: 5, topic: 'plain' },
     { epilogue: 'cutSignals', guard: 'echo', seed: 5, topic: 'plain' },
-  ])('$epilogue: shows that a guard is off: $guard', async ({ epilogue, guard, seed, topic }) => {
-    const plan = { seed, messages: 30, processes: 4, topics: [topic], epilogue };
+    { epilogue: 'lowerFlight', guard: 'count of permits: a lower', seed: 6, topic: 'limited' },
+    { epilogue: 'standInLine', guard: 'line for permits', seed: 1, topic: 'limited' },
+    { epilogue: 'farAway', guard: 'begin of a permit: it follows', seed: 1, topic: 'rated' },
+    { epilogue: 'damageBackoff', guard: 'stored options', seed: 1, topic: 'plain' },
+    { epilogue: 'dieLate', guard: 'dead letters', seed: 1, topic: 'few-attempts' },
+    { epilogue: 'drain', guard: 'drain', seed: 1, topic: 'ordered' },
+    { epilogue: 'runHead', guard: 'run now', seed: 1, topic: 'ordered-rated' },
+    { epilogue: 'findTwins', guard: 'search among several', seed: 1, topic: 'few-attempts' },
+    { epilogue: 'resumeHeld', guard: 'hold of a handler', seed: 2, topic: 'busy' },
+    { epilogue: 'resumeUnheard', guard: 'paused partition', seed: 1, topic: 'plain' },
+    { epilogue: 'goOnUnheard', guard: 'order: whoever settles', seed: 1, topic: 'ordered' },
+    { epilogue: 'receiveAtOnce', guard: 'receiving: nothing', seed: 1, topic: 'plain' },
+    { epilogue: 'occurLate', guard: 'schedules: what is late', seed: 2, topic: 'recurring' },
+    { epilogue: 'moveSchedule', guard: 'schedules: what was stored', seed: 1, topic: 'plain' },
+    { epilogue: 'pruneStopped', guard: 'prune: a topic', seed: 1, topic: 'plain' },
+    { epilogue: 'takeTurns', guard: 'turns: what is due', seed: 1, topic: 'first', beside: 'second' },
+  ])('$epilogue: shows that a guard is off: $guard', async ({ epilogue, guard, seed, topic, beside }) => {
+    const topics = beside === undefined ? [topic] : [topic, beside];
+    const plan = { seed, messages: 30, processes: 4, topics, epilogue };
     expect((await simulate(evaluate(await without(guard)), plan)).violations).not.toEqual([]);
     expect((await simulate(intact, plan)).violations).toEqual([]);
   });

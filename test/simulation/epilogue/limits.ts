@@ -1,14 +1,16 @@
 import type { Scene } from '../fleet/scene.js';
+import { type Run, isCurrent } from '../rules/run.js';
 import type { Stage } from './stage.js';
 
+/** How many keys have messages of a topic, and of one that has a limit for each of them: more than some claims take. */
 const KEYS = 6;
+const MANY_KEYS = 150;
 
 /** After how long what is shared is due, all at once, in milliseconds. */
 const DELAY = 5000;
 
-/** How soon changed limits hold everywhere, and how long a deploy takes at most, in milliseconds. */
+/** How soon changed limits hold everywhere, in milliseconds. */
 const IN_FORCE = 15_000;
-const DEPLOY = 20_000;
 
 /** A deploy makes a limit of keys much narrower, and the next one takes that back: what waits for the narrow one goes on at once. */
 export async function changeLimits(stage: Stage): Promise<void> {
@@ -19,7 +21,7 @@ export async function changeLimits(stage: Stage): Promise<void> {
     rated: { rateLimit: { max: 1, per: 600_000 } },
   });
   for (const topic of topics) {
-    for (let key = 0; key < KEYS; key++) {
+    for (let key = 0; key < (topic === 'rated' ? KEYS : MANY_KEYS); key++) {
       for (let i = 0; i < 3; i++) await stage.publish(topic, `narrow-${topic}-${key}`);
     }
   }
@@ -28,13 +30,61 @@ export async function changeLimits(stage: Stage): Promise<void> {
   await stage.assertHandled(IN_FORCE, 'a limit was widened');
 }
 
-async function deploy({ fleet, scene }: Stage, deployed: Scene['deployed']): Promise<void> {
-  scene.deployed = deployed;
-  const [slot] = fleet.slots;
-  const before = slot?.process;
-  if (slot) fleet.restart(slot);
-  const { world } = scene;
-  await world.runUntil(() => slot?.process !== before && slot?.process?.connection !== undefined, world.now + DEPLOY);
+/** How many are in flight one after the other while that is narrowed, for how long each, no two alike, and all of them at most, in milliseconds. */
+const BUSY = 80;
+const TAKES = 600;
+const LONGER = 7;
+const BUSY_FOR = 120_000;
+
+/** A deploy lets fewer messages be in flight, while one process is busy and no other waits: that holds for it, too. */
+export async function lowerFlight(stage: Stage): Promise<void> {
+  const [topic] = stage.handled('limited');
+  if (topic === undefined) return;
+  const { rules } = stage.scene;
+  for (let i = 0; i < BUSY; i++) await stage.publish(topic, 'narrowed', { takes: TAKES + i * LONGER });
+  await deploy(stage, { [topic]: { maxInFlight: { topic: 1 } } });
+  await stage.wait(IN_FORCE);
+  const runs = new Set<Run>();
+  rules.onBegin = (run) => {
+    for (const one of runs) if (!isCurrent(one)) runs.delete(one);
+    runs.add(run);
+    if (runs.size > 1) stage.violated(`${runs.size} of ${topic} run at once, and 1 may since the deploy`);
+  };
+  await stage.assertHandled(BUSY_FOR, 'fewer may be in flight');
+  rules.onBegin = undefined;
+}
+
+/** How long a process stands still whose turn it is, and how long nothing begins at most since others have to wait for it, in milliseconds. */
+const STANDSTILL = 2500;
+const LONGEST_WAIT = 1500;
+
+/** One message may be in flight, and the process whose turn it is stands still: the other goes on. */
+export async function standInLine(stage: Stage): Promise<void> {
+  const [topic] = stage.handled('limited');
+  if (topic === undefined) return;
+  const { rules, world } = stage.scene;
+  await deploy(stage, { [topic]: { maxInFlight: { topic: 1 } } });
+  await stage.wait(IN_FORCE);
+  for (let i = 0; i < MANY; i++) await stage.publish(topic, `in-line-${i}`, { takes: STANDSTILL / 10 });
+  const owners = stage.running.filter(({ owned }) => [0, 1].some((index) => owned.has(`${topic}:${index}`)));
+  let latest = world.now;
+  let longest = 0;
+  rules.onBegin = ({ process }) => {
+    longest = Math.max(longest, world.now - latest);
+    latest = world.now;
+    // It has got its turn, and the other waits for the next one.
+    if (owners.length === 2) owners.find((one) => one !== process)?.freeze(STANDSTILL);
+    owners.length = 0;
+  };
+  await stage.wait(2 * STANDSTILL);
+  if (longest > LONGEST_WAIT) stage.violated(`nothing of ${topic} begins for ${Math.round(longest)} ms`);
+  await stage.assertHandled(HANDLED, 'they have stood in line');
+  rules.onBegin = undefined;
+}
+
+async function deploy(stage: Stage, deployed: Scene['deployed']): Promise<void> {
+  stage.scene.deployed = deployed;
+  await stage.restart();
 }
 
 /** How many messages of each partition there are to share, and how many of one are handled at most before one of another. */

@@ -10,6 +10,9 @@ const FEW = 8;
 /** A process that runs, with its connection. */
 export type Running = Process & { readonly connection: NonNullable<Process['connection']> };
 
+/** How long a process takes at most to boot, in milliseconds. */
+const BOOT = 20_000;
+
 type Options = Parameters<Running['connection']['producer']['publish']>[2];
 
 export interface Published {
@@ -36,6 +39,20 @@ export class Stage {
 
   get running(): Running[] {
     return [...this.scene.processes].filter((one): one is Running => !one.isDead && one.connection !== undefined);
+  }
+
+  /**
+   * A deploy of the process of one machine.
+   *
+   * @returns `undefined` if it does not boot in time
+   */
+  async restart(index = 0): Promise<Running | undefined> {
+    const slot = this.fleet.slots[index];
+    const before = slot?.process;
+    if (slot) this.fleet.restart(slot);
+    const { world } = this.scene;
+    await world.runUntil(() => slot?.process !== before && slot?.process?.connection !== undefined, world.now + BOOT);
+    return this.running.find((one) => one === slot?.process);
   }
 
   /** Publishes a message of a key, which is due at once, and waits for the answer. */

@@ -46,6 +46,8 @@ export class Server {
   stalledUntil = 0;
   loadingUntil = 0;
   fullUntil = 0;
+  /** Epoch milliseconds until which nobody hears what is published. */
+  muteUntil = 0;
   /** Grows with each failover: a connection made before is one to a replica now. */
   term = 0;
   /** How far its clock is ahead, in milliseconds. */
@@ -111,6 +113,7 @@ export class Server {
   }
 
   published(channel: string, message: string): void {
+    if (this.#world.now < this.muteUntil) return;
     for (const hearer of this.#hearers.get(channel) ?? []) hearer.hears(channel, message);
   }
 

@@ -8,6 +8,9 @@ import type { Claim, Publish, ServerCall, ServerListener, Settle } from './serve
 /** After so many deliveries in a row that have ended with their leases a message runs alone, and each more spends an attempt. */
 const FREE_LAPSES = 3;
 
+/** How many arguments a call to requeue has of each dead letter. */
+const REQUEUED = 3;
+
 /** How late a retry may be while all is well, in milliseconds. */
 const LATENESS = 3000;
 
@@ -85,12 +88,15 @@ export class AttemptRules implements ServerListener {
   }
 
   /** An operator has moved it, or has given it all of its attempts again. */
-  ran({ call: { name, given } }: ServerCall): void {
-    const { id, rest } = given as { readonly id?: string; readonly rest?: readonly unknown[] };
-    const ids = [id, ...(rest ?? [])].map((one) => fromStoredId(String(one)).id);
-    if (name === 'requeue-dead') for (const one of ids) this.#lives.delete(one);
+  ran({ call: { name, given } }: ServerCall, [statuses]: readonly unknown[]): void {
+    const { id, rest = [] } = given as { readonly id?: string; readonly rest?: readonly unknown[] };
+    if (name === 'requeue-dead') {
+      const dead = rest.filter((_, i) => i % REQUEUED === 0);
+      const requeued = dead.filter((_, n) => String(statuses)[n] === '1');
+      for (const one of requeued) this.#lives.delete(fromStoredId(String(one)).id);
+    }
     if (name === 'reschedule')
-      for (const one of ids) Object.assign(this.#lives.get(one) ?? {}, { waitsUntil: -Infinity });
+      Object.assign(this.#lives.get(fromStoredId(String(id)).id) ?? {}, { waitsUntil: -Infinity });
   }
 
   begin(run: Run): void {

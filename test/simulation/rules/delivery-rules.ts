@@ -1,5 +1,5 @@
 import { fromStoredId } from '../../../lib/messages/stored-id.js';
-import { isAtMostOnce } from '../fleet/topics.js';
+import { LEASE, isAtMostOnce } from '../fleet/topics.js';
 import type { Process } from '../fleet/process.js';
 import { type Handed, handedOut } from './handed-out.js';
 import type { WatchedCall } from './owner-rules.js';
@@ -55,6 +55,7 @@ export class DeliveryRules {
   readonly #overdue = new Map<Process, Map<string, Held>>();
   /** The calls that have settled something: one that is made again has the answer that it had. */
   readonly #settled = new Set<string>();
+  #lostAt = -Infinity;
 
   constructor(options: RuleOptions) {
     this.#options = options;
@@ -172,6 +173,8 @@ export class DeliveryRules {
     const { id, beginsUntil } = held;
     const { world } = this.#options;
     if (held.process !== process) {
+      // What was claimed before that belonged to this process for as long as it can know.
+      if (world.now < this.#lostAt + LEASE) return;
       return this.#violated('begins', `${id} begins although ${held.process.name} has claimed it since`, held, process);
     }
     if (this.#isLeaseOver(held)) this.#violated('begins', `${id} begins after the end of its lease`, held, process);
@@ -197,6 +200,7 @@ export class DeliveryRules {
 
   /** Redis has forgotten what it has handed out, or its leases end at other times. */
   redisLost(): void {
+    this.#lostAt = this.#options.world.now;
     this.#held.clear();
     this.#claims.clear();
     this.#overdue.clear();

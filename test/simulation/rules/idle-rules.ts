@@ -21,7 +21,7 @@ const KEPT = new Set([
 const KEPT_PLACES = new Set(['mode', 'terms', 'relook', 'arrivals']);
 
 /** The most calls in a second, on average, while nothing happens: of a process, and for a partition. */
-const MOST_CALLS = { process: 8, partition: 0.5 };
+const MOST_CALLS = { process: 8, partition: 0.8 };
 
 /** How long nothing happens until it is looked what is left, and how long calls are counted then, in milliseconds. */
 const REST = 3 * 60_000;

@@ -3,7 +3,7 @@ import { LEASE } from '../fleet/topics.js';
 import { type RuleOptions, type Run, TIMER_ERROR, isCurrent } from './run.js';
 
 /** How long permits may count that Redis has forgotten, in milliseconds. */
-const FORGOTTEN = 2 * LEASE;
+export const FORGOTTEN = 2 * LEASE;
 
 /** No more handlers run at once, and no more begin within a time, than may. */
 export class LimitRules {

@@ -1,6 +1,7 @@
 import type { Process } from '../fleet/process.js';
 import { CLOCK_ERROR } from './delivery-rules.js';
 import type { WatchedCall } from './owner-rules.js';
+import { FORGOTTEN } from './limit-rules.js';
 import type { RuleOptions, Run } from './run.js';
 
 interface PermitGiven {
@@ -36,6 +37,8 @@ const LONGEST_BEGIN = 10_000;
 export class PermitRules {
   readonly #options: RuleOptions;
   readonly #sequences = new Map<string, number>();
+  /** How many might be in flight lately, by key: a limit that was narrowed holds once deliveries have ended. Until world time. */
+  readonly #widest = new Map<string, { readonly most: number; readonly until: number }>();
   /** By process and topic. */
   readonly #permitted = new Map<Process, Map<string, Permitted[]>>();
   #from = -Infinity;
@@ -55,7 +58,8 @@ export class PermitRules {
     const lines = [...stored.matchAll(LINE)].map(([, who = '', , has, until, wants]) => {
       return { who, has: Number(until) > this.#options.server.now() ? Number(has) : 0, wants: Number(wants) };
     });
-    if (most > 0) this.#assertWithin(process, { key, session, most, lines });
+    const widest = this.#widestOf(key, most);
+    if (most > 0) this.#assertWithin(process, { key, session, most: widest, lines });
     if (max === 0) return;
     const [permitted, , beginsAt, beginsIn] = reply as number[];
     const areOthersWaiting = lines.some(({ who, wants }) => who !== session && wants > 0);
@@ -84,6 +88,14 @@ export class PermitRules {
   redisLost(): void {
     this.#from = this.#options.world.now + LONGEST_BEGIN;
     this.#sequences.clear();
+  }
+
+  #widestOf(key: string, most: number): number {
+    const { now } = this.#options.world;
+    const known = this.#widest.get(key);
+    if (known && known.most > most && now < known.until) return known.most;
+    this.#widest.set(key, { most, until: now + FORGOTTEN });
+    return most;
   }
 
   #assertWithin(

@@ -151,11 +151,11 @@ class Receipt {
     return !this.#isOutside && (process.isDead || !process.connection);
   }
 
-  /** Whoever is outside asks any process, for instance one that a balancer chooses. */
+  /** Whoever is outside asks any process that consumes, for instance one that a balancer chooses. */
   #pick(): Process | undefined {
     const { scene, process, random } = this.#setting;
     if (!this.#isOutside && random.next() >= scene.faults.outside) return process;
-    const running = [...scene.processes].filter((one) => !one.isDead && one.connection);
+    const running = [...scene.processes].filter((one) => !one.isDead && one.connection?.options.consumer);
     return running.length > 0 ? random.pick(running) : undefined;
   }
 
