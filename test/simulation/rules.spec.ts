@@ -93,8 +93,11 @@ describe('the end of a simulation', () => {
     { epilogue: 'crowd', guard: 'full Redis: a partition with a crowd', seed: 5, topic: 'plain' },
     { epilogue: 'fallSilent', guard: 'end of a session', seed: 5, topic: 'plain' },
     { epilogue: 'cutSignals', guard: 'echo', seed: 5, topic: 'plain' },
-  ])('$epilogue: shows that a guard is off: $guard', async ({ epilogue, guard, seed, topic }) => {
-    const plan = { seed, messages: 30, processes: 4, topics: [topic], epilogue };
+    { epilogue: 'silenceShard', guard: 'unanswered claim: its slots', seed: 1, topic: 'plain,first,second', shards: 3 },
+    { epilogue: 'leaveShard', guard: 'failed claim: its slots', seed: 1, topic: 'first,second', shards: 3 },
+    { epilogue: 'emptyShard', guard: 'lost session: a process that finds', seed: 27, topic: 'plain', shards: 2 },
+  ])('$epilogue: shows that a guard is off: $guard', async ({ epilogue, guard, seed, topic, shards = 1 }) => {
+    const plan = { seed, messages: 30, processes: 4, topics: topic.split(','), epilogue, faults: { shards } };
     expect((await simulate(evaluate(await without(guard)), plan)).violations).not.toEqual([]);
     expect((await simulate(intact, plan)).violations).toEqual([]);
   });

@@ -68,7 +68,7 @@ export async function simulate(copy: Copy, plan: Plan, listener?: Listener): Pro
   const drawn = { ...drawFaults(world), ...plan.faults };
   for (const name of plan.without ?? []) drawn[name] = CALM[name];
   const faults = { ...drawn };
-  const server = new Server(world, engine);
+  const server = new Server(world, engine, faults.shards);
   const accidents = new Accidents(world, plan.only);
   const { topics = drawTopics(world) } = plan;
   const rules = new Rules({ world, server, accidents, topics });

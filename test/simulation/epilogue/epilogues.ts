@@ -5,6 +5,7 @@ import { flushFleet, flushPermits, flushProducers } from './data-loss.js';
 import { crowd, fill } from './full.js';
 import { hang } from './hung.js';
 import { changeLimits, shareFlight, shareRate } from './limits.js';
+import { emptyShard, leaveShard, silenceShard } from './shards.js';
 import type { Stage } from './stage.js';
 
 /** What is done to a fleet in the end, when nothing goes wrong any more and all is done: each seed chooses one. */
@@ -23,4 +24,7 @@ export const EPILOGUES: Readonly<Record<string, (stage: Stage) => Promise<void>>
   fallSilent,
   cutSignals,
   flushPermits,
+  silenceShard,
+  leaveShard,
+  emptyShard,
 };

@@ -96,4 +96,10 @@ export const moreGuards: readonly Mutation[] = [
     find: "if (next >= outage || catchUp === 'all') {",
     replace: 'if (next >= now - 1000) {',
   },
+  {
+    guard: 'failed claim: its slots go back to those that can use them',
+    file: 'consumer/delivery/partition-claimer.ts',
+    find: 'wait: ${error.message}`);\n          this.#loseSlots();',
+    replace: 'wait: ${error.message}`);',
+  },
 ];
