@@ -67,6 +67,7 @@ describe('the rules of a simulation', () => {
         seeds: 12,
         faults: { scheduleEvery: 500 },
       },
+      { guard: 'damage', rule: 'storm', topics: ['plain'], only: ['damage 1'], faults: { damageEvery: 100 } },
       { guard: 'catch-up', rule: 'storm', topics: ['plain', RECURRING], seeds: 12 },
     ],
   )('$rule: notice that a guard is off: $guard', async ({ guard, rule, topics, seeds = 1, ...rest }) => {

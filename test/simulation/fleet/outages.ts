@@ -1,6 +1,7 @@
 import type { SeededRandom } from '../../support/random.js';
 import type { Shard } from '../redis/shard.js';
 import { exponential } from '../world/accidents.js';
+import { damage } from './damages.js';
 import type { Scene } from './scene.js';
 import type { Slot } from './slot.js';
 
@@ -36,6 +37,7 @@ export class Outages {
       rules.clockStepped(by);
       world.trace('redis', `its clock is set by ${Math.round(by)} ms`);
     });
+    accidents.recur('damage', faults.damageEvery, (random) => damage(this.#scene, random));
     if (!server.isCluster) return;
     accidents.recur('away', faults.awayEvery, (random) => {
       this.leave(this.#pick(random), exponential(random, faults.away));

@@ -53,7 +53,7 @@ export class AttemptRules implements ServerListener {
 
   claimed({ topic, partition, id, delivery, attempt }: Claim): void {
     const { world, server } = this.#options;
-    const life = this.#lives.get(id) ?? newLife(partition);
+    const life = this.#lives.get(id) ?? newLife(`{dq:${partition}}`);
     this.#lives.set(id, life);
     if (server.now() < life.waitsUntil) {
       const early = Math.ceil(life.waitsUntil - server.now());
@@ -80,10 +80,16 @@ export class AttemptRules implements ServerListener {
     this.#assertInTime(topic, id, delay, life);
   }
 
+  /** Its deliveries are not known any more: the next one counts as the first, after one that has ended with its lease if it was out. */
+  forgotten(id: string): void {
+    const life = this.#lives.get(id);
+    if (life) this.#lives.set(id, { ...newLife(life.place), isOut: life.isOut });
+  }
+
   /** An id is that of another message once it is published again. */
   published({ id, partition, isStored }: Publish): void {
     if (isStored && this.#lives.has(id))
-      this.#lives.set(id, { ...newLife(partition), beganAt: this.#options.world.now });
+      this.#lives.set(id, { ...newLife(`{dq:${partition}}`), beganAt: this.#options.world.now });
   }
 
   /** An operator has moved it, or has given it all of its attempts again. */
@@ -145,9 +151,10 @@ export class AttemptRules implements ServerListener {
   }
 }
 
-function newLife(partition: string): Life {
+/** @param place the hash tag of its partition */
+function newLife(place: string): Life {
   return {
-    place: `{dq:${partition}}`,
+    place,
     beganAt: -Infinity,
     attempt: 0,
     delivery: 0,

@@ -126,6 +126,8 @@ export class DeathRules implements ServerListener {
         return message.trouble?.kind === 'gives up' ? undefined : 'it could be handled';
       case 'expired':
         return this.#whyNotExpired(message);
+      case 'undecodable':
+        return this.#options.messages.isDamaged(message.id) ? undefined : 'nobody has damaged it';
       default:
         return 'nothing is wrong with it';
     }

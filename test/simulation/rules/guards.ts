@@ -102,4 +102,10 @@ export const moreGuards: readonly Mutation[] = [
     find: 'wait: ${error.message}`);\n          this.#loseSlots();',
     replace: 'wait: ${error.message}`);',
   },
+  {
+    guard: 'damage: an envelope that cannot be read ends its message',
+    file: 'consumer/delivery/delivery-check.ts',
+    find: "decodeEnvelope(delivery.envelope);\n    } catch (error) {\n      return dead(toFailure('undecodable', error));",
+    replace: 'decodeEnvelope(delivery.envelope);\n    } catch {\n      return RELEASED;',
+  },
 ];

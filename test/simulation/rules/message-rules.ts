@@ -48,6 +48,7 @@ export class MessageRules {
   repeats = 0;
   readonly #options: RuleOptions;
   readonly #messages = new Map<string, Tracked>();
+  readonly #damaged = new Set<string>();
   /** By topic: published, and not done yet. */
   readonly #waiting = new Map<string, number>();
   /** When Redis has lost something, and what. World time. */
@@ -165,6 +166,19 @@ export class MessageRules {
     if (!isExpected(message)) return;
     this.#waiting.set(message.topic, this.waiting(message.topic) + 1);
     if (message.publishedAt !== undefined) this.open++;
+  }
+
+  damaged(id: string): void {
+    this.#damaged.add(id);
+  }
+
+  /** Whoever has it cannot settle it. */
+  forgotten(id: string): void {
+    for (const run of this.#messageOf(id).runs) run.isExcused = true;
+  }
+
+  isDamaged(id: string): boolean {
+    return this.#damaged.has(id);
   }
 
   isKnown(id: string): boolean {

@@ -180,6 +180,12 @@ export class Rules {
     for (const one of [...others, ...this.#timed]) one.redisLost(since, isLost);
   }
 
+  /** Another program has damaged what is stored of a message, or of its deliveries. */
+  damaged(id: string, what: 'message' | 'deliveries'): void {
+    if (what === 'message') return this.messages.damaged(id);
+    for (const one of [this.messages, this.receipts, this.#attempts]) one.forgotten(id);
+  }
+
   /** @param by milliseconds */
   clockStepped(by: number): void {
     this.messages.clockStepped(by);

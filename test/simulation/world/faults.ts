@@ -60,6 +60,8 @@ export interface Faults {
   /** Mean time between two at which its clock is set, and by how much at most. */
   stepEvery: number;
   step: number;
+  /** Mean time between two at which another program damages a record. */
+  damageEvery: number;
   // ── a Redis Cluster ─────────────────────────────────────────────────────────────────────────────────────────────────
   /** How many shards it has; 1: there is none. What befalls Redis befalls one of them. */
   shards: number;
@@ -127,6 +129,7 @@ export const CALM: Faults = {
   full: 2000,
   stepEvery: Infinity,
   step: 1000,
+  damageEvery: Infinity,
   shards: 1,
   awayEvery: Infinity,
   away: 2000,
@@ -189,6 +192,7 @@ const DRAWN: Partial<Record<keyof Faults, Draw>> = {
   full: { share: 0.7, from: 100, to: 10_000 },
   stepEvery: { share: 0.15, from: 2000, to: 30_000 },
   step: { share: 0.7, from: 1, to: 60_000 },
+  damageEvery: { share: 0.3, from: 300, to: 20_000 },
   awayEvery: { share: 0.5, from: 2000, to: 30_000 },
   away: { share: 0.7, from: 100, to: 20_000 },
   moveEvery: { share: 0.5, from: 500, to: 30_000 },
