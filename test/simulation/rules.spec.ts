@@ -75,8 +75,10 @@ describe('the rules of a simulation', () => {
         seeds: 12,
         faults: { scheduleEvery: 500 },
       },
+      { guard: 'damage', rule: 'storm', topics: ['plain'], only: ['damage 1'], faults: { damageEvery: 100 } },
     ],
-  )('$rule: notice that a guard is off: $guard', async ({ guard, rule, topics, seeds = 1, ...rest }) => {
+  )('$rule: notice that a guard is off: $guard', async ({ guard, rule, topics, seeds = 1, only, faults }) => {
+    const rest = { only, faults: { shards: 1, damageEvery: Infinity, ...faults } };
     const copy = evaluate(await without(guard));
     const broken = new Set<string>();
     for (let seed = 1; seed <= seeds && !broken.has(rule); seed++) {
@@ -88,7 +90,7 @@ describe('the rules of a simulation', () => {
 });
 
 describe('the end of a simulation', () => {
-  it.each<{ epilogue: string; guard: string; seed: number; topic: string; beside?: string }>([
+  it.each<{ epilogue: string; guard: string; seed: number; topic: string; shards?: number }>([
     { epilogue: 'flushFleet', guard: 'lost session: its topics', seed: 5, topic: 'plain' },
     { epilogue: 'flushProducers', guard: 'lost partition', seed: 5, topic: 'plain' },
     { epilogue: 'flushPermits', guard: 'end of permits: whoever was away', seed: 5, topic: 'limited' },
@@ -115,10 +117,12 @@ describe('the end of a simulation', () => {
     { epilogue: 'occurLate', guard: 'schedules: what is late', seed: 2, topic: 'recurring' },
     { epilogue: 'moveSchedule', guard: 'schedules: what was stored', seed: 1, topic: 'plain' },
     { epilogue: 'pruneStopped', guard: 'prune: a topic', seed: 1, topic: 'plain' },
-    { epilogue: 'takeTurns', guard: 'turns: what is due', seed: 1, topic: 'first', beside: 'second' },
-  ])('$epilogue: shows that a guard is off: $guard', async ({ epilogue, guard, seed, topic, beside }) => {
-    const topics = beside === undefined ? [topic] : [topic, beside];
-    const plan = { seed, messages: 30, processes: 4, topics, epilogue };
+    { epilogue: 'takeTurns', guard: 'turns: what is due', seed: 1, topic: 'first,second' },
+    { epilogue: 'silenceShard', guard: 'unanswered claim: its slots', seed: 1, topic: 'plain,first,second', shards: 3 },
+    { epilogue: 'leaveShard', guard: 'failed claim: its slots', seed: 1, topic: 'first,second', shards: 3 },
+    { epilogue: 'emptyShard', guard: 'lost session: a process that finds', seed: 27, topic: 'plain', shards: 2 },
+  ])('$epilogue: shows that a guard is off: $guard', async ({ epilogue, guard, seed, topic, shards = 1 }) => {
+    const plan = { seed, messages: 30, processes: 4, topics: topic.split(','), epilogue, faults: { shards } };
     expect((await simulate(evaluate(await without(guard)), plan)).violations).not.toEqual([]);
     expect((await simulate(intact, plan)).violations).toEqual([]);
   });

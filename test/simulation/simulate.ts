@@ -73,7 +73,7 @@ async function play(copy: Copy, plan: Plan, listener: Listener | undefined): Pro
   const drawn = { ...drawFaults(world), ...plan.faults };
   for (const name of plan.without ?? []) drawn[name] = CALM[name];
   const faults = { ...drawn };
-  const server = new Server(world, engine);
+  const server = new Server(world, engine, faults.shards);
   const accidents = new Accidents(world, plan.only);
   const { topics = drawTopics(world) } = plan;
   const rules = new Rules({ world, server, accidents, topics });

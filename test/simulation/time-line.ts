@@ -6,7 +6,8 @@ const WIDTH = 220;
 const MOST = 120;
 
 /** What concerns everybody. */
-const COMMON = /^(accident|starts|leaves|is gone|stands still|lost its connection|fails over|its clock is set)/;
+const COMMON =
+  /^(accident|starts|leaves|is gone|is away|stands still|lost its connection|fails over|its clock is set|\{.*\} moves)/;
 
 interface Line {
   readonly time: number;

@@ -70,9 +70,10 @@ export class PartitionOwnership implements PartitionOwner {
     if (this.#wanted && !this.#owner) this.#moves.poke();
   }
 
-  /** Its owner has told that it released the partition: takes it, if this process waits for it. */
+  /** Its owner has told that it released the partition: takes it, if this process waits for it. Who owns it may have been replaced unawares. */
   freed(): void {
-    if (!this.#wanted || this.#owner) return;
+    if (this.#owner) return this.verify();
+    if (!this.#wanted) return;
     // A guess saves a call: if it is wrong, the answer to the next one is what is stored.
     if (this.#stored !== undefined) this.#stored = released(this.#stored);
     this.#moves.poke();

@@ -24,7 +24,7 @@ export async function fallSilent(stage: Stage): Promise<void> {
   const { server, world } = stage.scene;
   await stage.wait(SETTLED);
   const before = ownersOf(stage);
-  server.stalledUntil = world.now + ABSENCE;
+  for (const shard of server.shards) shard.stalledUntil = world.now + ABSENCE;
   await stage.wait(ABSENCE + SETTLED);
   const after = ownersOf(stage);
   const moved = [...before].filter(([key, owner]) => after.get(key) !== owner).map(([key]) => key);
@@ -35,7 +35,7 @@ export async function fallSilent(stage: Stage): Promise<void> {
 
 /** No process hears signals any more, although their connections are up: they notice, and make them anew. */
 export async function cutSignals(stage: Stage): Promise<void> {
-  for (const { link } of stage.running) link.deafen(Infinity);
+  for (const { link } of stage.running) link.signals.deafen(Infinity);
   await stage.wait(HEARING);
   await publishToAll(stage, 'heard');
 }

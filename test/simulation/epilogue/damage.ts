@@ -32,7 +32,7 @@ export async function damageBackoff(stage: Stage): Promise<void> {
   const { rules, server } = stage.scene;
   const earliest = server.now() + DELAY;
   const work = { earliest, takes: 1, throws: 1 };
-  await stage.publish(topic, 'damaged', { ...work, trouble: { kind: 'damaged' } }, { deliverAt: earliest });
+  await stage.publish(topic, 'damaged', work, { deliverAt: earliest });
   for (let i = 1; i < FAILING; i++) await stage.publish(topic, 'damaged', work, { deliverAt: earliest });
   const damaged = 'damaged-0\0damaged';
   for (const key of server.data.keys.filter((one) => one.startsWith(`{dq:${topic}:`) && one.endsWith(':messages'))) {
@@ -40,5 +40,6 @@ export async function damageBackoff(stage: Stage): Promise<void> {
     if (envelope !== null) server.data.call('HSET', key, damaged, envelope.replace(/]$/, ',{"b":[1000,2]}]'));
   }
   rules.messages.mayBeGone('damaged-0');
+  rules.messages.damaged('damaged-0');
   await stage.assertHandled(DELAY + DONE, 'a message was damaged');
 }

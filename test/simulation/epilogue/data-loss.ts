@@ -1,9 +1,10 @@
 import { TOPICS, publishedTopics } from '../fleet/topics.js';
+import type { Shard } from '../redis/shard.js';
 import type { Stage } from './stage.js';
 
 /** How long a fleet takes at most until it has stored again what Redis has lost, and until it handles messages again, in milliseconds. */
-const STORED_AGAIN = 30_000;
-const HANDLED_AGAIN = 30_000;
+export const STORED_AGAIN = 30_000;
+export const HANDLED_AGAIN = 30_000;
 
 /** What a fleet stores of itself, by what stands behind the hash tags. */
 const OF_FLEET = new Set(['config', 'owner', 'sessions', 'handled', 'topics', 'processes', 'holdings']);
@@ -58,16 +59,20 @@ export async function flushPermits(stage: Stage): Promise<void> {
   await stage.assertHandled(HANDLED_AGAIN, 'Redis has lost all permits');
 }
 
-function flush({ scene: { server, rules, world } }: Stage): void {
-  server.data.restore(undefined);
-  rules.redisLost(-Infinity);
-  world.trace('redis', 'has lost all');
+/** @param shard which loses all; all of them if there is none */
+export function flush({ scene: { server, rules, world } }: Stage, shard?: Shard): void {
+  const isLost = (key: string): boolean => !shard || server.placement.of(key) === shard;
+  for (const key of server.data.keys) if (isLost(key)) server.data.call('DEL', key);
+  rules.redisLost(-Infinity, isLost);
+  world.trace('redis', shard ? `shard ${shard.index} has lost all` : 'has lost all');
 }
 
-function keysOfFleet({ scene }: Stage): Set<string> {
+/** What is stored of it. */
+export function keysOfFleet({ scene }: Stage): Set<string> {
   return new Set(scene.server.data.keys.filter((key) => OF_FLEET.has(/\}:([a-z]+)$/.exec(key)?.[1] ?? '')));
 }
 
-function handledTopics({ scene }: Stage): string[] {
+/** Those that something is published to which a handler gets. */
+export function handledTopics({ scene }: Stage): string[] {
   return publishedTopics(scene.topics).filter((topic) => !TOPICS[topic]?.received);
 }

@@ -10,6 +10,7 @@ import { changeLimits, lowerFlight, shareFlight, shareRate, standInLine } from '
 import { drain, findTwins, resumeHeld, runHead } from './operating.js';
 import { receiveAtOnce } from './receiving.js';
 import { moveSchedule, occurLate, pruneStopped } from './schedules.js';
+import { emptyShard, leaveShard, silenceShard } from './shards.js';
 import type { Stage } from './stage.js';
 import { takeTurns } from './turns.js';
 import { goOnUnheard, resumeUnheard } from './unheard.js';
@@ -46,4 +47,7 @@ export const EPILOGUES: Readonly<Record<string, (stage: Stage) => Promise<void>>
   moveSchedule,
   pruneStopped,
   takeTurns,
+  silenceShard,
+  leaveShard,
+  emptyShard,
 };

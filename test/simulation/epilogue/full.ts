@@ -25,7 +25,7 @@ async function failWhileFull(stage: Stage, count: number): Promise<void> {
   for (let i = 0; i < count; i++) await stage.publish(topic, 'full', { throws: 1 }, { delay: DELAY });
   let begun = 0;
   rules.onBegin = () => begun++;
-  server.fullUntil = world.now + FULL;
+  for (const shard of server.shards) shard.fullUntil = world.now + FULL;
   await stage.wait(FULL);
   if (begun > CROWD)
     stage.violated(`handlers are called ${begun} times while nothing can be stored of what they fail with`);

@@ -24,7 +24,7 @@ export async function occurLate(stage: Stage): Promise<void> {
   rules.onBegin = (run) => times.add(Date.parse(run.id.slice(id.length + 1)));
   await stage.answer(schedules.upsert({ id, topic: RECURRING, payload: { takes: 0 }, every: EVERY, catchUp: 'none' }));
   await stage.wait(CAUGHT_UP);
-  server.stalledUntil = world.now + SILENCE;
+  for (const shard of server.shards) shard.stalledUntil = world.now + SILENCE;
   await stage.wait(SILENCE + CAUGHT_UP);
   rules.onBegin = undefined;
   await stage.answer(schedules.remove(id));

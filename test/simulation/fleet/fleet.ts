@@ -1,6 +1,7 @@
 import type { SeededRandom } from '../../support/random.js';
 import { exponential } from '../world/accidents.js';
 import { WORST } from '../world/faults.js';
+import { Outages } from './outages.js';
 import type { Process } from './process.js';
 import type { Scene } from './scene.js';
 import { Slot } from './slot.js';
@@ -13,13 +14,11 @@ const RESTART = 2000;
 const SHORT = 500;
 const LONGEST = 3 * LEASE;
 
-/** Mean time between a call that a failover forgets and that failover, in milliseconds. */
-const FORGETTING = 20;
-
 /** The processes, and what befalls them. */
 export class Fleet {
   readonly slots: readonly Slot[];
   readonly #scene: Scene;
+  readonly outages: Outages;
   /** The kind of calls that goes wrong more often. */
   readonly #worst: string;
 
@@ -32,15 +31,18 @@ export class Fleet {
         this.#kill(scene.accidents.random('restart'), slot);
       };
       return new Slot(scene, index, {
-        willRun: (call) => this.#willRun(call),
+        willRun: (call, shard) => {
+          if (call === this.#worst) this.outages.forget(call, shard);
+        },
         hasRun: (process, call) => this.#hasRun(process, call),
         crash,
       });
     });
+    this.outages = new Outages(scene, this.slots);
   }
 
   start(): void {
-    const { world, accidents, faults } = this.#scene;
+    const { world, faults } = this.#scene;
     const starts = world.random('starts');
     for (const slot of this.slots) world.after(starts.between(0, 500), () => this.begin(slot));
     this.#befall('killed', faults.killEvery, (random, slot) => this.#kill(random, slot));
@@ -48,47 +50,11 @@ export class Fleet {
     this.#befall('left', faults.leaveEvery, (random, slot) => {
       slot.leave(() => world.after(exponential(random, RESTART), () => this.begin(slot)));
     });
-    this.#befall('deaf', faults.deafEvery, (random, { process }) => process?.link.deafen(exponential(random, 5000)));
-    this.#befall('cut off', faults.cutOffEvery, (_random, { process }) => process?.link.deafen(Infinity));
-    accidents.recur('stall', faults.stallEvery, (random) => {
-      const { server } = this.#scene;
-      server.stalledUntil = world.now + exponential(random, faults.stall);
-    });
-    accidents.recur('failover', faults.failOverEvery, (random) => this.#failOver(random, faults.lag));
-    accidents.recur('full', faults.fullEvery, (random) => {
-      this.#scene.server.fullUntil = world.now + exponential(random, faults.full);
-    });
-    accidents.recur('clock step', faults.stepEvery, (random) => {
-      const by = random.between(-faults.step, faults.step);
-      this.#scene.server.stepClock(by);
-      this.#scene.rules.clockStepped(by);
-      world.trace('redis', `its clock is set by ${Math.round(by)} ms`);
-    });
-  }
-
-  /** The replica has what was written until now, and takes over a little later. */
-  #failOver(random: SeededRandom, lag: number): void {
-    const { world, server, faults, rules } = this.#scene;
-    const snapshot = lag === Infinity ? undefined : server.snapshot();
-    const since = lag === Infinity ? -Infinity : world.now;
-    const wait = lag === Infinity ? 0 : exponential(random, lag);
-    const { term } = server;
-    world.after(wait, () => {
-      // Another one was faster.
-      if (server.term !== term) return;
-      server.failOver(snapshot);
-      server.loadingUntil = world.now + (faults.loading === 0 ? 0 : exponential(random, faults.loading));
-      world.trace(
-        'redis',
-        `fails over, and has lost ${since === -Infinity ? 'all' : `${Math.round(world.now - since)} ms`}`,
-      );
-      rules.redisLost(since);
-      for (const { process } of this.slots) {
-        if (!process || process.isDead || random.next() < faults.staysBehind) continue;
-        process.link.reset();
-        process.link.rebuild('signals');
-      }
-    });
+    this.#befall('deaf', faults.deafEvery, (random, { process }) =>
+      process?.link.signals.deafen(exponential(random, 5000)),
+    );
+    this.#befall('cut off', faults.cutOffEvery, (_random, { process }) => process?.link.signals.deafen(Infinity));
+    this.outages.start();
   }
 
   /** A deploy of one process. */
@@ -101,13 +67,6 @@ export class Fleet {
       const slot = random.pick(this.slots);
       if (slot.process && !slot.process.isDead) befall(random, slot);
     });
-  }
-
-  /** What a call does may be all that the replica lacks. */
-  #willRun(call: string): void {
-    const { accidents, faults } = this.#scene;
-    if (call !== this.#worst || !accidents.happens(`forgotten ${call}`, faults.forgottenWorst, '')) return;
-    this.#failOver(accidents.random('forgetting'), FORGETTING);
   }
 
   /** A process may die, or stand still, wherever one of its calls has taken effect. */

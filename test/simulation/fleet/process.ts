@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../../../lib/time/clock.js';
 import type { DelayQueueConnection } from '../../../lib/composition/delay-queue.connection.js';
 import type { Product } from '../product/evaluate.js';
 import type { Host, Link } from '../redis/link.js';
+import type { Shard } from '../redis/shard.js';
 import type { World, WorldEvent } from '../world/world.js';
 import type { SeededRandom } from '../../support/random.js';
 
@@ -21,7 +22,7 @@ export interface ProcessOptions {
   readonly jitter: SeededRandom;
   /** Ends it, and has another one started in its place. */
   readonly crash: () => void;
-  readonly willRun: (call: string) => void;
+  readonly willRun: (call: string, shard: Shard) => void;
   readonly hasRun: (process: Process, call: string) => void;
 }
 
@@ -79,8 +80,8 @@ export class Process implements Host, Clock {
     this.#options.world.trace(this.name, 'is gone');
   }
 
-  willRun(call: string): void {
-    this.#options.willRun(call);
+  willRun(call: string, shard: Shard): void {
+    this.#options.willRun(call, shard);
   }
 
   hasRun(call: string): void {

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import type { TopicOptions } from '../../../lib/composition/delay-queue-options.interface.js';
 import type { TestedLimits } from '../../fleet/faults/history/limits.js';
 import type { World } from '../world/world.js';
@@ -143,6 +144,11 @@ export function publishedTopics(topics: readonly string[]): string[] {
     const { onDuplicate, handler } = TOPICS[name] ?? {};
     return !onDuplicate && handler !== 'Apart';
   });
+}
+
+/** The hash tag of the partition that has the messages of a key. */
+export function placeOf({ topic: name, key }: { readonly topic: string; readonly key: string }): string {
+  return `{dq:${name}:${crc32(key) % (TOPICS[name]?.options.partitions ?? 1)}}`;
 }
 
 /** Whether its messages are gone once they are handed out, so that their ids are free. */

@@ -1,12 +1,14 @@
 import type { EmbeddedCalls } from '../../../lib/broker/embedded/embedded-calls.js';
 import type { Calls, PlainCommands, Reply } from '../../../lib/broker/redis/scripts/calls.interface.js';
-import type { ServerClock } from '../../../lib/broker/server-clock.js';
+import type { Clocks } from './clocks.js';
+import type { Request } from './lane.js';
 import type { Link } from './link.js';
+import type { Shard } from './shard.js';
 
 /** Scripts that a full Redis refuses, since they always add to what is stored. */
 const ADDING: ReadonlySet<string> = new Set(['publish', 'publish-occurrence', 'append-events', 'edit', 'report-work']);
 
-/** Most places of a call, as for a single Redis. */
+/** Most places of a call to a single Redis. */
 const MOST_PLACES = 16;
 
 const COMMANDS = [
@@ -33,20 +35,22 @@ export interface LinkedCallsOptions {
   readonly link: Link;
   /** What the server does with what this build sends. */
   readonly calls: EmbeddedCalls;
-  readonly clock: ServerClock;
+  readonly clocks: Clocks;
   readonly watch: WatchCall;
 }
 
 /** Calls over a link, in the place of those over ioredis. */
 export class LinkedCalls implements Calls {
   readonly address = 'redis';
-  readonly mostPlaces = MOST_PLACES;
+  readonly mostPlaces: number;
   readonly #options: LinkedCallsOptions;
   readonly #commands: PlainCommands;
 
   constructor(options: LinkedCallsOptions) {
     this.#options = options;
-    const { calls, watch } = options;
+    const { calls, watch, clocks } = options;
+    // Places of a Cluster have a slot each.
+    this.mostPlaces = clocks.shards.length > 1 ? 1 : MOST_PLACES;
     // Each is a call of its own.
     const command =
       (name: string): Command =>
@@ -54,12 +58,8 @@ export class LinkedCalls implements Calls {
         const run = (): unknown =>
           calls.call([], (redis) => (redis as unknown as Record<string, Command>)[name]?.(...args) as Promise<unknown>);
         const watched = watch(name, {}, args);
-        return this.#send(
-          name,
-          () => args.join(' '),
-          false,
-          () => watched(run),
-        );
+        const [key] = args as readonly (string | undefined)[];
+        return this.#send({ name, key, about: () => args.join(' '), adds: false, run: () => watched(run) });
       };
     this.#commands = Object.fromEntries(COMMANDS.map((name) => [name, command(name)])) as unknown as PlainCommands;
   }
@@ -70,7 +70,8 @@ export class LinkedCalls implements Calls {
     const atOnce = 'runNow' in calls;
     const watched = watch(name, place, given);
     const run = (): unknown => watched(() => calls[atOnce ? 'runNow' : 'run'](name, place, given));
-    return (await this.#send(name, () => aboutOf(place, given), adds, run)) as Reply;
+    const key = keyOf(place);
+    return (await this.#send({ name, key, about: () => aboutOf(place, given), adds, run })) as Reply;
   };
 
   readonly runReplicated: Calls['runReplicated'] = async (name, place, given) => {
@@ -80,45 +81,47 @@ export class LinkedCalls implements Calls {
   readonly runForEach: Calls['runForEach'] = async (name, places, given) => {
     const { calls } = this.#options;
     const run = (): unknown => calls.runForEach(name, places, given);
-    return (await this.#send(name, () => `${places.length} places`, false, run)) as readonly Reply[];
+    const key = keyOf(places[0] ?? {});
+    const about = (): string => `${places.length} places`;
+    return (await this.#send({ name, key, about, adds: false, run })) as readonly Reply[];
   };
 
   readonly call: Calls['call'] = async (_keys, command) => command(this.#commands);
 
   async publish(channel: string, message: string): Promise<void> {
-    await this.#send(
-      'publish',
-      () => message,
-      false,
-      () => this.#options.calls.publish(channel, message),
-    );
+    const run = (): unknown => this.#options.calls.publish(channel, message);
+    await this.#send({ name: 'publish', key: channel, about: () => message, adds: false, run });
   }
 
-  async ping(): Promise<void> {
-    await this.#send(
-      'ping',
-      () => '',
-      false,
-      () => 'PONG',
-    );
+  /** Asks each shard for its time. */
+  ask(): Promise<unknown>[] {
+    const request = { name: 'ping', key: undefined, about: () => '', adds: false, run: () => 'PONG' };
+    return this.#options.clocks.shards.map((shard) => this.#send(request, shard));
   }
 
-  now(): number {
-    return this.#options.clock.now();
+  now(key: string): number {
+    return this.#options.clocks.of(key).now();
   }
 
-  toLocal(_key: string, time: number): number {
-    return this.#options.clock.toLocal(time);
+  toLocal(key: string, time: number): number {
+    return this.#options.clocks.of(key).toLocal(time);
   }
 
-  #send(name: string, about: () => string, adds: boolean, run: () => unknown): Promise<unknown> {
-    const { link, clock } = this.#options;
-    return link.send({ name, about, adds, run, onTime: (serverTime, sentAt) => clock.observe(serverTime, sentAt) });
+  #send(request: Omit<Request, 'onTime'>, shard?: Shard): Promise<unknown> {
+    const { link, clocks } = this.#options;
+    const { key = '' } = request;
+    const onTime = (serverTime: number, sentAt: number): void => clocks.of(key, shard).observe(serverTime, sentAt);
+    return link.send({ ...request, onTime }, shard);
   }
+}
+
+/** One of the keys of a place, all of which are in one slot. */
+function keyOf(place: object): string {
+  return String(Object.values(place)[0]);
 }
 
 /** Which partition or topic a call is about, and with what. */
 function aboutOf(place: object, given: object): string {
-  const [, found = ''] = /\{dq:(.*?)\}/.exec(String(Object.values(place)[0])) ?? [];
+  const [, found = ''] = /\{dq:(.*?)\}/.exec(keyOf(place)) ?? [];
   return `${found} ${JSON.stringify(given)}`;
 }

@@ -2,10 +2,14 @@ import type { EmbeddedCalls } from '../../../lib/broker/embedded/embedded-calls.
 import type { EmbeddedData, Snapshot } from '../../../lib/broker/embedded/data/embedded-data.js';
 import type { Product } from '../product/evaluate.js';
 import type { World } from '../world/world.js';
+import { Placement } from './placement.js';
+import { Shard } from './shard.js';
 
 /** Whoever hears what is published. */
 export interface Hearer {
   hears(channel: string, message: string): void;
+  /** A channel is on another shard now, and nobody listens there yet. */
+  moved(channel: string): void;
 }
 
 /** The data of a Redis, and its script engine; one serves one simulation after the other, so that V8 need not learn it anew. */
@@ -35,21 +39,12 @@ export function createEngine(product: Product): Engine {
   return Object.assign(engine, { data, callsOf }) as Engine;
 }
 
-/** Called with each call that is run. */
-export interface ServerWatcher {
-  called(): void;
-}
-
-/** One Redis: what it does with calls, and what becomes of it. */
+/** One Redis, or a Cluster whose shards have one clock: what they do with calls, and what becomes of them. */
 export class Server {
-  /** Epoch milliseconds until which it answers nobody, still loads its data, and has no room. */
-  stalledUntil = 0;
-  loadingUntil = 0;
-  fullUntil = 0;
   /** Epoch milliseconds until which nobody hears what is published. */
   muteUntil = 0;
-  /** Grows with each failover: a connection made before is one to a replica now. */
-  term = 0;
+  readonly shards: readonly Shard[];
+  readonly placement: Placement;
   /** How far its clock is ahead, in milliseconds. */
   #offset = 0;
   /** What its clock showed at most before it was set. */
@@ -58,15 +53,22 @@ export class Server {
   readonly #engine: Engine;
   readonly #hearers = new Map<string, Set<Hearer>>();
 
-  constructor(world: World, engine: Engine) {
+  /** @param shards how many there are; one is no Cluster */
+  constructor(world: World, engine: Engine, shards: number) {
     this.#world = world;
     this.#engine = engine;
+    this.shards = Array.from({ length: shards }, (_, index) => new Shard(world, index));
+    this.placement = new Placement(world, this.shards, (tag) => this.#moved(tag));
     engine.server = this;
     engine.data.restore(undefined);
   }
 
   get data(): EmbeddedData {
     return this.#engine.data;
+  }
+
+  get isCluster(): boolean {
+    return this.shards.length > 1;
   }
 
   callsOf(product: Product): EmbeddedCalls {
@@ -86,30 +88,28 @@ export class Server {
 
   /** World time from which it serves everybody, and its clock shows what it never did before. */
   get wellFrom(): number {
-    return Math.max(this.stalledUntil, this.loadingUntil, this.fullUntil, this.#shown - this.#offset);
+    const shards = this.shards.map(({ wellFrom }) => wellFrom);
+    return Math.max(...shards, this.placement.wellFrom, this.#shown - this.#offset);
   }
 
-  /** What is stored now, as a replica gets to know it, or a file on disk. */
+  /** What is stored now, as replicas get to know it, or files on disk. */
   snapshot(): Snapshot {
     return this.data.snapshot();
   }
 
-  /** What takes the place of this Redis has only that. */
-  failOver(snapshot: Snapshot | undefined): void {
-    this.data.restore(snapshot);
-    this.term++;
+  /** What takes the place of a shard has only that of it. */
+  failOver(shard: Shard, snapshot: Snapshot | undefined): void {
+    this.data.restore(this.isCluster ? this.#withOthers(shard, snapshot) : snapshot);
+    shard.term++;
   }
 
-  /**
-   * Why a call is not run; `undefined`: it is.
-   *
-   * @param term of the connection that it comes by
-   */
-  refusal(term: number, adds: boolean): string | undefined {
-    if (term !== this.term) return "READONLY You can't write against a read only replica.";
-    if (this.#world.now < this.loadingUntil) return 'LOADING Redis is loading the dataset in memory';
-    if (adds && this.#world.now < this.fullUntil) return "OOM command not allowed when used memory > 'maxmemory'.";
-    return undefined;
+  /** What the other shards hold stays as it is. */
+  #withOthers(shard: Shard, snapshot: Snapshot | undefined): Snapshot {
+    const isOf = (key: string): boolean => this.placement.of(key) === shard;
+    const { values, ends } = this.snapshot();
+    const merged = <T>(now: ReadonlyMap<string, T>, then: ReadonlyMap<string, T> | undefined) =>
+      new Map([...[...now].filter(([key]) => !isOf(key)), ...[...(then ?? [])].filter(([key]) => isOf(key))]);
+    return { values: merged(values, snapshot?.values), ends: merged(ends, snapshot?.ends) };
   }
 
   published(channel: string, message: string): void {
@@ -122,7 +122,17 @@ export class Server {
     this.#hearers.set(channel, all.add(hearer));
   }
 
-  forget(hearer: Hearer): void {
-    for (const all of this.#hearers.values()) all.delete(hearer);
+  forget(hearer: Hearer, isOf: (channel: string) => boolean): void {
+    for (const [channel, all] of this.#hearers) if (isOf(channel)) all.delete(hearer);
+  }
+
+  /** What was subscribed to at the shard that holds it no more ends there. */
+  #moved(tag: string): void {
+    for (const [channel, all] of this.#hearers) {
+      if (!channel.startsWith(tag)) continue;
+      const hearers = [...all];
+      all.clear();
+      for (const hearer of hearers) hearer.moved(channel);
+    }
   }
 }

@@ -2,6 +2,7 @@ import type { Broker, Unsubscribe } from '../../../lib/broker/broker.interface.j
 import type { Clock } from '../../../lib/time/clock.js';
 import type { Product } from '../product/evaluate.js';
 import type { Link } from './link.js';
+import { Clocks } from './clocks.js';
 import { LinkedCalls, type WatchCall } from './linked-calls.js';
 import type { Server } from './server.js';
 
@@ -16,12 +17,17 @@ export interface SimulatedBrokerOptions {
 /** The product's operations over a link: what `redis.broker.ts` is over ioredis. */
 export function createSimulatedBroker({ product, link, server, clock, watch }: SimulatedBrokerOptions): Broker {
   const onStep = new Set<() => void>();
-  const serverClock = new product.ServerClock(clock, () => {
+  const stepped = (): void => {
     for (const listener of onStep) listener();
-  });
+  };
+  const clocks = new Clocks(product, server, clock, stepped);
+  link.onSlots(stepped);
   const keys = new product.RedisKeys('dq');
   const watchers = new product.PartitionWatchers();
-  const calls = new LinkedCalls({ link, calls: server.callsOf(product), clock: serverClock, watch });
+  const calls = new LinkedCalls({ link, calls: server.callsOf(product), clocks, watch });
+  const ping = async (): Promise<void> => {
+    await Promise.any(calls.ask()).catch(firstOf);
+  };
   const rest: Omit<Broker, keyof InstanceType<Product['RedisOperations']>> = {
     link: {
       get isUp() {
@@ -31,23 +37,23 @@ export function createSimulatedBroker({ product, link, server, clock, watch }: S
         return link.losesSignals;
       },
       unreachable: [],
-      ping: () => calls.ping(),
-      listen: () => calls.ping(),
+      ping,
+      listen: async () => void (await Promise.all(calls.ask())),
       rebuild: (which) => link.rebuild(which),
     },
     eventLog: { append: async () => {}, follow: () => async () => {} },
-    now: () => serverClock.now(),
+    now: (partition) => clocks.of(partition ? keys.partition(partition).scheduled : keys.fleet.sessions).now(),
     onClockStep(listener) {
       onStep.add(listener);
       return () => void onStep.delete(listener);
     },
-    connect: () => calls.ping(),
+    connect: ping,
     close: async () => {},
     inspect: async () => [],
     watchPartition(partition, listener, onListening): Unsubscribe {
       const { channel } = keys.partition(partition);
       const forget = watchers.add(channel, listener);
-      const end = link.listen(channel, decoded(product.decodeSignal, listener), onListening);
+      const end = link.signals.listen(channel, decoded(product.decodeSignal, listener), onListening);
       return async () => {
         forget();
         end();
@@ -56,7 +62,11 @@ export function createSimulatedBroker({ product, link, server, clock, watch }: S
     watchSession(session, listener, onListening): Unsubscribe {
       const onMessage = decoded(product.decodeSessionSignal, listener);
       const { channel } = keys.fleet;
-      const ends = [link.listen(channel, onMessage, onListening), link.listen(keys.sessionChannel(session), onMessage)];
+      const { signals } = link;
+      const ends = [
+        signals.listen(channel, onMessage, onListening),
+        signals.listen(keys.sessionChannel(session), onMessage),
+      ];
       return async () => {
         for (const end of ends) end();
       };
@@ -65,6 +75,11 @@ export function createSimulatedBroker({ product, link, server, clock, watch }: S
     onError: () => () => {},
   };
   return Object.assign(new product.RedisOperations({ calls, keys, watchers }), rest);
+}
+
+/** @throws what the first shard has failed with */
+function firstOf({ errors }: AggregateError): never {
+  throw errors[0];
 }
 
 function decoded<T>(decode: (message: string) => T | undefined, listener: (signal: T) => void) {

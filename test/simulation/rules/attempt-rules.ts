@@ -2,7 +2,7 @@ import { fromStoredId } from '../../../lib/messages/stored-id.js';
 import { TOPICS } from '../fleet/topics.js';
 import type { Calm } from './calm.js';
 import type { CallRules } from './call-rules.js';
-import type { RuleOptions, Run } from './run.js';
+import type { IsLost, RuleOptions, Run } from './run.js';
 import type { Claim, Publish, ServerCall, ServerListener, Settle } from './server-calls.js';
 
 /** After so many deliveries in a row that have ended with their leases a message runs alone, and each more spends an attempt. */
@@ -16,6 +16,8 @@ const LATENESS = 3000;
 
 /** What is known of the deliveries of a message. */
 interface Life {
+  /** The hash tag of its partition. */
+  readonly place: string;
   /** When the one with this id was published that has taken the place of another. World time. */
   readonly beganAt: number;
   attempt: number;
@@ -53,9 +55,9 @@ export class AttemptRules implements ServerListener {
     return this.#lives.get(id);
   }
 
-  claimed({ topic, id, delivery, attempt }: Claim): void {
+  claimed({ topic, partition, id, delivery, attempt }: Claim): void {
     const { world, server } = this.#options;
-    const life = this.#lives.get(id) ?? newLife();
+    const life = this.#lives.get(id) ?? newLife(`{dq:${partition}}`);
     this.#lives.set(id, life);
     if (server.now() < life.waitsUntil) {
       const early = Math.ceil(life.waitsUntil - server.now());
@@ -82,9 +84,16 @@ export class AttemptRules implements ServerListener {
     this.#assertInTime(topic, id, delay, life);
   }
 
+  /** Its deliveries are not known any more: the next one counts as the first, after one that has ended with its lease if it was out. */
+  forgotten(id: string): void {
+    const life = this.#lives.get(id);
+    if (life) this.#lives.set(id, { ...newLife(life.place), isOut: life.isOut });
+  }
+
   /** An id is that of another message once it is published again. */
-  published({ id, isStored }: Publish): void {
-    if (isStored && this.#lives.has(id)) this.#lives.set(id, { ...newLife(), beganAt: this.#options.world.now });
+  published({ id, partition, isStored }: Publish): void {
+    if (isStored && this.#lives.has(id))
+      this.#lives.set(id, { ...newLife(`{dq:${partition}}`), beganAt: this.#options.world.now });
   }
 
   /** An operator has moved it, or has given it all of its attempts again. */
@@ -110,9 +119,10 @@ export class AttemptRules implements ServerListener {
     this.#options.violated('attempt', text, [id, process.name]);
   }
 
-  redisLost(since: number): void {
+  redisLost(since: number, isLost: IsLost): void {
     this.#lostAt = this.#options.world.now;
     for (const [id, life] of this.#lives) {
+      if (!isLost(life.place)) continue;
       if (life.beganAt >= since) this.#lives.delete(id);
       // It may be what it was in some other row of deliveries.
       life.spent = Infinity;
@@ -148,8 +158,10 @@ export class AttemptRules implements ServerListener {
   }
 }
 
-function newLife(): Life {
+/** @param place the hash tag of its partition */
+function newLife(place: string): Life {
   return {
+    place,
     beganAt: -Infinity,
     attempt: 0,
     delivery: 0,

@@ -125,10 +125,10 @@ export class DeathRules implements ServerListener {
         return attempt > most && spent > 0 ? undefined : `crashes have spent at most ${spent} of its attempts`;
       case 'unrecoverable':
         return message.trouble?.kind === 'gives up' ? undefined : 'it could be handled';
-      case 'undecodable':
-        return message.trouble?.kind === 'damaged' ? undefined : 'it can be read';
       case 'expired':
         return this.#whyNotExpired(message);
+      case 'undecodable':
+        return this.#options.messages.isDamaged(message.id) ? undefined : 'nobody has damaged it';
       default:
         return 'nothing is wrong with it';
     }

@@ -198,4 +198,16 @@ export const moreGuards: readonly Mutation[] = [
     find: '    ...Object.keys(holdings),\n',
     replace: '    ...Object.keys(holdings).slice(0, 0),\n',
   },
+  {
+    guard: 'failed claim: its slots go back to those that can use them',
+    file: 'consumer/delivery/partition-claimer.ts',
+    find: 'wait: ${error.message}`);\n          this.#loseSlots();',
+    replace: 'wait: ${error.message}`);',
+  },
+  {
+    guard: 'damage: an envelope that cannot be read ends its message',
+    file: 'consumer/delivery/delivery-check.ts',
+    find: "decodeEnvelope(delivery.envelope);\n    } catch (error) {\n      return dead(toFailure('undecodable', error));",
+    replace: 'decodeEnvelope(delivery.envelope);\n    } catch {\n      return RELEASED;',
+  },
 ];

@@ -1,8 +1,8 @@
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import { fromStoredId } from '../../../lib/messages/stored-id.js';
 import type { Payload } from '../work/payload.js';
-import { LONGEST_LEASE, TOPICS, isAtMostOnce } from '../fleet/topics.js';
-import { type Holder, type RuleOptions, type Run, TIMER_ERROR, isCurrent } from './run.js';
+import { LONGEST_LEASE, TOPICS, isAtMostOnce, placeOf } from '../fleet/topics.js';
+import { type Holder, type IsLost, type RuleOptions, type Run, TIMER_ERROR, isCurrent } from './run.js';
 
 /** What is known of a message once somebody has it. */
 export type Begun = Pick<DelayedMessage, 'topic' | 'key' | 'attempt' | 'signal' | 'payload'>;
@@ -19,6 +19,8 @@ export interface Published extends Payload {
 }
 
 interface Tracked extends Published {
+  /** The hash tag of its partition. */
+  readonly place: string;
   /** By the clock of Redis. */
   earliest: number;
   /** World time at which it was confirmed that it is stored. */
@@ -47,10 +49,11 @@ export class MessageRules {
   repeats = 0;
   readonly #options: RuleOptions;
   readonly #messages = new Map<string, Tracked>();
+  readonly #damaged = new Set<string>();
   /** By topic: published, and not done yet. */
   readonly #waiting = new Map<string, number>();
-  /** When Redis has lost something, and since when. World time. */
-  readonly #losses: { readonly since: number; readonly at: number }[] = [];
+  /** When Redis has lost something, and what. World time. */
+  readonly #losses: { readonly at: number; readonly isLost: IsLost }[] = [];
   /** World time until which what begins may have been claimed by another clock, earlier or in place of somebody else. */
   #steppedUntil = -Infinity;
   #mixedUntil = -Infinity;
@@ -73,6 +76,7 @@ export class MessageRules {
     this.#waiting.set(payload.topic, this.waiting(payload.topic) + 1);
     this.#messages.set(payload.id, {
       ...payload,
+      place: placeOf(payload),
       publishedAt: undefined,
       calledUntil: Infinity,
       dueAt: undefined,
@@ -104,7 +108,7 @@ export class MessageRules {
     const { id } = payload as Payload;
     const message = this.#messageOf(id);
     // Its claim may have been answered before Redis forgot it, and read after that.
-    const isExcused = this.#losses.some(({ at }) => world.now - at < CLAIM_GRAIN);
+    const isExcused = this.#losses.some(({ at, isLost }) => world.now - at < CLAIM_GRAIN && isLost(message.place));
     const state = { begunAt: world.now, renewedAt: -Infinity, isOver: false, isExcused };
     const run: Run = { id, topic, key, process, attempt, signal, permit, ...state };
     // Another one with its id may have been published since.
@@ -150,7 +154,7 @@ export class MessageRules {
   acked(id: string, process: Holder): void {
     const message = this.#messageOf(id);
     // The answer may come after what it was about was lost.
-    if (process.isDead || this.#losses.some(({ at }) => at >= message.doneAt)) return;
+    if (process.isDead || this.#losses.some(({ at, isLost }) => at >= message.doneAt && isLost(message.place))) return;
     message.ackedAt = this.#options.world.now;
   }
 
@@ -162,6 +166,19 @@ export class MessageRules {
     if (!isExpected(message)) return;
     this.#waiting.set(message.topic, this.waiting(message.topic) + 1);
     if (message.publishedAt !== undefined) this.open++;
+  }
+
+  damaged(id: string): void {
+    this.#damaged.add(id);
+  }
+
+  /** Whoever has it cannot settle it. */
+  forgotten(id: string): void {
+    for (const run of this.#messageOf(id).runs) run.isExcused = true;
+  }
+
+  isDamaged(id: string): boolean {
+    return this.#damaged.has(id);
   }
 
   isDone(id: string): boolean {
@@ -203,9 +220,10 @@ export class MessageRules {
   }
 
   /** @param since world time */
-  redisLost(since: number): void {
-    this.#losses.push({ since, at: this.#options.world.now });
+  redisLost(since: number, isLost: IsLost): void {
+    this.#losses.push({ at: this.#options.world.now, isLost });
     for (const message of this.#messages.values()) {
+      if (!isLost(message.place)) continue;
       for (const run of message.runs) {
         if (run.begunAt >= since - CLAIM_GRAIN || run.renewedAt >= since) run.isExcused = true;
       }

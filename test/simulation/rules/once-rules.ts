@@ -63,7 +63,8 @@ export class OnceRules implements ServerListener {
     // Whoever does not get the answer of its claim until it owns the partition no more is not told what it was.
     if (this.#options.server.data.call('GET', owner) !== claimant) return;
     const isUndisturbed = !process.isDead && process.connection && process.disturbedAt < at && this.#lostAt < at;
-    if (hasBegun || !isUndisturbed || this.#taken.get(id) !== taken) return;
+    const isExcused = !isUndisturbed || this.#options.messages.isDamaged(id);
+    if (hasBegun || isExcused || this.#taken.get(id) !== taken) return;
     this.#violated(`${process.name} has taken ${id}, and does not handle it`, id, process);
   }
 

@@ -130,6 +130,12 @@ export class ReceiptRules {
       this.#violated('receipt', `${run.id} is not settled: ${(error as Error).message}`, run);
   }
 
+  /** What is stored of its deliveries is gone. */
+  forgotten(id: string): void {
+    const latest = this.#latest.get(id);
+    if (latest) latest.run.isExcused = true;
+  }
+
   redisLost(): void {
     this.#lostAt = this.#options.world.now;
   }

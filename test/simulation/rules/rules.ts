@@ -22,7 +22,7 @@ import { PermitRules } from './permit-rules.js';
 import { ReceiptRules } from './receipt-rules.js';
 import { RepeatedRules } from './repeated-rules.js';
 import { ReleaseRules } from './release-rules.js';
-import type { Holder, Run } from './run.js';
+import { ALL_LOST, type Holder, type IsLost, type Run } from './run.js';
 import { ServerCalls } from './server-calls.js';
 import { TurnRules } from './turn-rules.js';
 
@@ -66,7 +66,7 @@ export class Rules {
   readonly #releases: ReleaseRules;
   readonly #served: ServerCalls;
   /** What goes by what Redis has said, and by what its clock was. */
-  readonly #timed: readonly { redisLost(since: number): void }[];
+  readonly #timed: readonly { redisLost(since: number, isLost: IsLost): void }[];
   readonly #world: World;
   readonly #begunAt: number;
   readonly #partitions: number;
@@ -174,17 +174,24 @@ export class Rules {
    * Redis has forgotten what it was told since then.
    *
    * @param since world time
+   * @param isLost of a Cluster, what the shard holds that has forgotten it
    */
-  redisLost(since: number): void {
+  redisLost(since: number, isLost = ALL_LOST): void {
     const others = [this.messages, this.#owners, this.#served, this.operators, this.occurrences, this.#releases];
-    for (const one of [...others, ...this.#timed]) one.redisLost(since);
+    for (const one of [...others, ...this.#timed]) one.redisLost(since, isLost);
+  }
+
+  /** Another program has damaged what is stored of a message, or of its deliveries. */
+  damaged(id: string, what: 'message' | 'deliveries'): void {
+    if (what === 'message') return this.messages.damaged(id);
+    for (const one of [this.messages, this.receipts, this.#attempts]) one.forgotten(id);
   }
 
   /** @param by milliseconds */
   clockStepped(by: number): void {
     this.messages.clockStepped(by);
     for (const one of [this.deaths, this.operators, this.occurrences]) one.clockStepped();
-    for (const one of this.#timed) one.redisLost(this.#world.now);
+    for (const one of this.#timed) one.redisLost(this.#world.now, ALL_LOST);
   }
 
   watcherOf(process: Process): WatchCall {

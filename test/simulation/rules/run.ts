@@ -35,6 +35,11 @@ export function isCurrent({ isOver, isExcused, process, signal }: Run): boolean 
   return !isOver && !isExcused && !process.isDead && !process.isFrozen && !signal.aborted;
 }
 
+/** Whether Redis has lost a key, or what stands in its hash tag. */
+export type IsLost = (key: string) => boolean;
+
+export const ALL_LOST: IsLost = () => true;
+
 /** What rules look at, and whom they tell. */
 export interface RuleOptions {
   readonly world: World;

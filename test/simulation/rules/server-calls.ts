@@ -3,6 +3,7 @@ import type { Process } from '../fleet/process.js';
 import type { Server } from '../redis/server.js';
 import { type Handed, handedOut } from './handed-out.js';
 import type { WatchedCall } from './owner-rules.js';
+import type { IsLost } from './run.js';
 
 /** Who handed something out, or ended it, and of which partition. */
 export interface ServerCall {
@@ -49,7 +50,7 @@ export interface ServerListener {
   /** Any other script, or command. */
   ran?(call: ServerCall, reply: readonly unknown[]): void;
   /** @param since world time */
-  redisLost?(since: number): void;
+  redisLost?(since: number, isLost: IsLost): void;
 }
 
 /** What stands before the topic and the number of a partition in its keys. */
@@ -99,8 +100,8 @@ export class ServerCalls {
       (listener[name] as ((one: typeof what) => void) | undefined)?.call(listener, what);
   }
 
-  redisLost(since: number): void {
-    for (const listener of this.#listeners) listener.redisLost?.(since);
+  redisLost(since: number, isLost: IsLost): void {
+    for (const listener of this.#listeners) listener.redisLost?.(since, isLost);
   }
 }
 

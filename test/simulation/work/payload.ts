@@ -21,7 +21,7 @@ export type Trouble =
    * Never ends, and ignores its signal; ends its process; gives up for good; fails, and all others of its batch with it, the first time; cannot
    * be read.
    */
-  | { readonly kind: 'sticks' | 'kills' | 'gives up' | 'spoils' | 'damaged' }
+  | { readonly kind: 'sticks' | 'kills' | 'gives up' | 'spoils' }
   /** Meets a limit of somebody else, until some time by the clock of Redis. */
   | {
       readonly kind: 'limited';

@@ -60,6 +60,20 @@ export interface Faults {
   /** Mean time between two at which its clock is set, and by how much at most. */
   stepEvery: number;
   step: number;
+  /** Mean time between two at which another program damages a record. */
+  damageEvery: number;
+  // ── a Redis Cluster ─────────────────────────────────────────────────────────────────────────────────────────────────
+  /** How many shards it has; 1: there is none. What befalls Redis befalls one of them. */
+  shards: number;
+  /** Mean time between two times in which nobody can connect to a shard, and what those take. */
+  awayEvery: number;
+  away: number;
+  /** Mean time between two moves of a slot to another shard, and what those take. */
+  moveEvery: number;
+  move: number;
+  /** Mean time between two times in which no slot is served, and what those take. */
+  downEvery: number;
+  down: number;
   // ── work ────────────────────────────────────────────────────────────────────────────────────────────────────────────
   /** Mean time between two publishes of one producer. */
   pause: number;
@@ -115,6 +129,14 @@ export const CALM: Faults = {
   full: 2000,
   stepEvery: Infinity,
   step: 1000,
+  damageEvery: Infinity,
+  shards: 1,
+  awayEvery: Infinity,
+  away: 2000,
+  moveEvery: Infinity,
+  move: 500,
+  downEvery: Infinity,
+  down: 1000,
   pause: 400,
   slow: 0.02,
   throws: 0.03,
@@ -170,6 +192,13 @@ const DRAWN: Partial<Record<keyof Faults, Draw>> = {
   full: { share: 0.7, from: 100, to: 10_000 },
   stepEvery: { share: 0.15, from: 2000, to: 30_000 },
   step: { share: 0.7, from: 1, to: 60_000 },
+  damageEvery: { share: 0.3, from: 300, to: 20_000 },
+  awayEvery: { share: 0.5, from: 2000, to: 30_000 },
+  away: { share: 0.7, from: 100, to: 20_000 },
+  moveEvery: { share: 0.5, from: 500, to: 30_000 },
+  move: { share: 0.7, from: 1, to: 5000 },
+  downEvery: { share: 0.3, from: 3000, to: 60_000 },
+  down: { share: 0.7, from: 10, to: 5000 },
   // Most faults are a matter of time: where many messages are published in a second, few happen until all are.
   pause: { share: 0.8, from: 30, to: 10_000 },
   slow: { share: 0.5, from: 0.01, to: 0.4 },
@@ -186,6 +215,10 @@ const DRAWN: Partial<Record<keyof Faults, Draw>> = {
 /** The calls of which each seed chooses one kind that goes wrong more often: most rules are about a few calls that are not frequent. */
 export const WORST = ['claim', 'claim', 'claim', 'settle', 'permit', 'extend', 'acquire', 'release', 'hset'] as const;
 
+/** The share of the seeds in which Redis is a Cluster, and the most shards that it has. */
+const CLUSTERS = 0.4;
+const MOST_SHARDS = 4;
+
 /** In one of so many seeds nothing is stored when a failover has happened. */
 const EMPTIED = 4;
 
@@ -199,6 +232,8 @@ export function drawFaults(world: World): Faults {
     const value = Math.exp(random.between(Math.log(from), Math.log(to)));
     if (random.next() < share * many) faults[name] = value;
   }
+  const cluster = world.random('cluster');
+  if (cluster.next() < CLUSTERS) faults.shards = cluster.integer(2, MOST_SHARDS);
   if (world.random('emptied').integer(1, EMPTIED) === 1) faults.lag = Infinity;
   return faults;
 }

@@ -59,7 +59,26 @@ describe('PartitionSharing', () => {
     }
 
     expect(sharing.consumers[0]?.holdings).toEqual([mine.index]);
-    expect(me.operations).toEqual(['acquire', 'claim', 'dueSchedules']);
+    // What it owns by then it looks at: it may have been taken from it, and released since.
+    expect(me.operations).toEqual(['acquire', 'claim', 'dueSchedules', 'acquire']);
+    await sharing.leave();
+  });
+
+  it('takes again what another process had taken from it unnoticed, and says that it has released', async () => {
+    const bed = new FleetBed();
+    const me = bed.process('me');
+    const sharing = await sharingOf(me.context, ['jobs']);
+    await sharing.start();
+    await bed.clock.advance(0);
+    const [taken] = me.calls.flatMap((call) => (call.operation === 'acquire' ? [call.args] : []));
+    if (!taken) throw new Error('It has taken nothing');
+    const [partition, owner] = taken;
+    await bed.broker.acquire(partition, 'new other', owner);
+    await bed.broker.release(partition, 'new other');
+    await bed.broker.tell({ to: 'me', signal: { kind: 'released', partitions: [partition] } });
+    await bed.clock.advance(0);
+
+    expect((await bed.broker.stats(partition)).owner).toBe('me');
     await sharing.leave();
   });
 
