@@ -16,6 +16,8 @@ export interface Published extends Payload {
   readonly dueAt: number | undefined;
   /** It ended in another way than by being done, such as a dead letter. */
   readonly hasEnded: boolean;
+  /** Redis may have forgotten it, or what became of it, or somebody may have taken it away. */
+  readonly mayBeLost: boolean;
 }
 
 interface Tracked extends Published {
@@ -34,7 +36,6 @@ interface Tracked extends Published {
   /** World time at which it was done last. */
   doneAt: number;
   readonly runs: Set<Run>;
-  /** Redis may have forgotten it, or what became of it, or somebody may have taken it away. */
   mayBeLost: boolean;
 }
 

@@ -45,8 +45,10 @@ export class RepeatedRules implements ServerListener {
     const repeated = this.#of(key);
     if (isThere) messages.ended(id);
     if (isThere && isSure) repeated.ignored.add(index);
-    if (!replaces(messages.find(id)?.topic)) return;
-    repeated.confirmed.push({ index, at: world.now });
+    const { topic, mayBeLost } = messages.find(id) ?? {};
+    if (!replaces(topic)) return;
+    // The answer may come after Redis has forgotten what it was about.
+    if (!mayBeLost) repeated.confirmed.push({ index, at: world.now });
     this.#endBefore(key, index);
   }
 
