@@ -7,7 +7,7 @@ const GROUND = ['errors', 'checks', 'time', 'log', 'package-copies', 'version'];
 /** Types alone, so every folder may. */
 const EVERYWHERE = ['@standard-schema/spec'];
 
-const BELOW_RUNTIME = ['fleet', 'events', 'broker', 'middleware', 'messages'];
+const BELOW_RUNTIME = ['fleet', 'events', 'store', 'middleware', 'messages'];
 const CONSUMER = [
   'consumer',
   'consumer/pulling',
@@ -18,14 +18,8 @@ const CONSUMER = [
 ];
 const RUNTIME = [...CONSUMER, 'producer', 'schedules', 'admin', 'monitoring', ...BELOW_RUNTIME];
 
-const REDIS = [
-  'broker/redis',
-  'broker/redis/operations',
-  'broker/redis/records',
-  'broker/redis/scripts',
-  'broker/redis/lua',
-  'broker/redis/connection',
-];
+const STORE = ['store', 'store/operations', 'store/records', 'store/lua'];
+const REDIS = ['engines/redis', 'engines/redis/scripts', 'engines/redis/connection'];
 
 /**
  * From the ground up: what a folder may import beside the ground and itself, and which packages.
@@ -41,24 +35,25 @@ const LAYERS = {
   version: {},
   messages: {},
   middleware: { folders: ['messages'] },
-  broker: { folders: ['messages'] },
-  // Of the folder itself, the folders in it take what is known to all of them, such as the names of keys.
-  'broker/redis/connection': { folders: ['broker'], packages: ['ioredis'] },
-  'broker/redis/lua': {},
-  'broker/redis/scripts': {
-    folders: ['broker/redis', 'broker/redis/lua', 'broker/redis/connection', 'broker', 'messages'],
+  // What is in Redis. Of the folder itself, the folders in it take what is known to all of them, such as the names of keys.
+  'store/lua': {},
+  'store/records': { folders: ['store', 'store/lua', 'messages'] },
+  'store/operations': { folders: ['store', 'store/records', 'store/lua', 'messages'] },
+  store: { folders: ['store/lua', 'messages'] },
+  // Who runs it. No engine knows of another one.
+  'engines/redis/connection': { folders: ['store'], packages: ['ioredis'] },
+  'engines/redis/scripts': {
+    folders: ['engines/redis/connection', 'store', 'store/lua', 'messages'],
     packages: ['ioredis'],
   },
-  'broker/redis/records': { folders: ['broker/redis/scripts', 'broker/redis/lua', 'broker', 'messages'] },
-  'broker/redis/operations': { folders: [...REDIS, 'broker', 'messages'] },
-  'broker/redis/doctor': {
-    folders: ['broker/redis', 'broker/redis/scripts', 'broker/redis/connection', 'broker'],
+  'engines/redis/doctor': {
+    folders: ['engines/redis/scripts', 'engines/redis/connection', 'store'],
     packages: ['ioredis'],
   },
-  'broker/redis': { folders: ['broker/redis/doctor', ...REDIS, 'broker', 'messages'], packages: ['ioredis'] },
-  'broker/embedded': { folders: [...REDIS, 'broker', 'messages'] },
-  events: { folders: ['broker', 'messages'], packages: ['rxjs', 'uuid'] },
-  fleet: { folders: ['events', 'broker', 'messages'] },
+  'engines/redis': { folders: ['engines/redis/doctor', ...REDIS, ...STORE, 'messages'], packages: ['ioredis'] },
+  'engines/embedded': { folders: [...STORE, 'messages'] },
+  events: { folders: ['store', 'messages'], packages: ['rxjs', 'uuid'] },
+  fleet: { folders: ['events', 'store', 'messages'] },
   producer: { folders: BELOW_RUNTIME, packages: ['uuid'] },
   schedules: { folders: BELOW_RUNTIME, packages: ['croner'] },
   'consumer/upkeep': { folders: ['consumer', 'schedules', ...BELOW_RUNTIME] },
@@ -75,7 +70,7 @@ const LAYERS = {
   'outbound/forward': { folders: ['messages'], packages: ['rxjs'] },
   outbound: { folders: ['outbound/push', 'outbound/forward', 'consumer', 'fleet', 'messages'] },
   composition: {
-    folders: [...RUNTIME, 'outbound', 'outbound/push', 'outbound/forward', ...REDIS, 'broker/embedded'],
+    folders: [...RUNTIME, 'outbound', 'outbound/push', 'outbound/forward', ...REDIS, 'engines/embedded'],
     packages: ['uuid'],
   },
   // An application that only imports a decorator must not load the queue.
@@ -102,10 +97,10 @@ const LAYERS = {
     ],
   },
   // The entries.
-  'admin/index': { folders: ['admin', 'monitoring', 'events', 'fleet', 'broker'] },
+  'admin/index': { folders: ['admin', 'monitoring', 'events', 'fleet', 'store'] },
   // The testing kit works with any test runner and depends on none.
   testing: {
-    folders: ['nest/module', 'nest/decorators', 'composition', ...REDIS, 'broker/embedded', 'broker', 'messages'],
+    folders: ['nest/module', 'nest/decorators', 'composition', ...REDIS, 'engines/embedded', ...STORE, 'messages'],
     packages: ['@nestjs/common', '@nestjs/core', 'ioredis', 'uuid'],
   },
   terminus: {
@@ -113,7 +108,7 @@ const LAYERS = {
     packages: ['@nestjs/common', '@nestjs/core', '@nestjs/terminus'],
   },
   // It knows the keys of BullMQ, of which it needs nothing else.
-  bullmq: { folders: ['producer', 'admin', 'broker/redis/connection', 'broker', 'messages'] },
+  bullmq: { folders: ['producer', 'admin', 'engines/redis/connection', 'store', 'messages'] },
   // It needs no Nest, and nothing else needs it.
   cli: {
     folders: [
@@ -125,17 +120,17 @@ const LAYERS = {
       'admin',
       'schedules',
       'events',
-      'broker',
-      'broker/redis/scripts',
-      'broker/redis/connection',
-      'broker/embedded',
+      'store',
+      'engines/redis/scripts',
+      'engines/redis/connection',
+      'engines/embedded',
       'messages',
     ],
     packages: ['@commander-js/extra-typings', 'rxjs'],
   },
   prometheus: { folders: ['monitoring', 'events'], packages: ['prom-client'] },
   dashboard: {
-    folders: ['http', 'nest/decorators', 'admin', 'broker', 'schedules', 'events', 'messages'],
+    folders: ['http', 'nest/decorators', 'admin', 'store', 'schedules', 'events', 'messages'],
     packages: ['@nestjs/common', '@nestjs/core', 'rxjs'],
   },
   gateway: {
@@ -148,7 +143,7 @@ const LAYERS = {
       'admin',
       'schedules',
       'events',
-      'broker',
+      'store',
       'messages',
     ],
     packages: ['@nestjs/common', '@nestjs/core', 'rou3', 'uuid', 'zod', 'zod-openapi'],

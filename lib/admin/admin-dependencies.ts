@@ -1,9 +1,9 @@
-import type { Broker } from '../broker/broker.interface.js';
+import type { Broker } from '../store/broker.interface.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import type { Log } from '../log.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import type { Clock } from '../time/clock.js';
-import { serveWithin } from '../broker/serve.js';
+import { serveWithin } from '../store/serve.js';
 
 /** What every operation of the admin works with. */
 export interface AdminDependencies {

@@ -1,8 +1,8 @@
-import type { DueCounts, Partition } from '../broker/broker.interface.js';
+import type { DueCounts, Partition } from '../store/broker.interface.js';
 import { type Rules, applyRules, integer, orElse } from '../checks/rules.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { optionalTime, toDate } from '../time/date.js';
-import { partitionsOf } from '../broker/partitions.js';
+import { partitionsOf } from '../store/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { askPartitions, partitionsToAsk } from './ask-partitions.js';
 

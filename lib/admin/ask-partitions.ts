@@ -1,7 +1,7 @@
-import type { Broker, Partition } from '../broker/broker.interface.js';
-import { settleSome } from '../broker/settle-some.js';
+import type { Broker, Partition } from '../store/broker.interface.js';
+import { settleSome } from '../store/settle-some.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
-import { partitionsOf } from '../broker/partitions.js';
+import { partitionsOf } from '../store/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 
 /** Partitions that are asked at a time: a fleet of thousands must not keep other calls waiting. */

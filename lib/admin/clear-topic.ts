@@ -1,5 +1,5 @@
-import type { Partition } from '../broker/broker.interface.js';
-import { existingPartitions } from '../broker/partitions.js';
+import type { Partition } from '../store/broker.interface.js';
+import { existingPartitions } from '../store/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { type BulkStep, runBulk } from './bulk.js';
 import { type ClearCounts, type ClearOptions, checkedClearOptions } from './bulk-options.js';

@@ -5,7 +5,7 @@ import {
   type ListedDeadLetter,
   type Partition,
   type Requeue,
-} from '../broker/broker.interface.js';
+} from '../store/broker.interface.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { MessageRef } from '../messages/message-ref.js';
 import { assertPayload } from '../messages/payload-schema.js';
@@ -13,7 +13,7 @@ import { partitionOf } from '../messages/partitioner.js';
 import { type StoredPayload, toStored } from '../messages/serializer.js';
 import { type TopicRef, checkedTopicName, schemaOf } from '../messages/topic.js';
 import { findMessage } from '../producer/find-message.js';
-import { existingPartitions, partitionCount, partitionsOf } from '../broker/partitions.js';
+import { existingPartitions, partitionCount, partitionsOf } from '../store/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { type BulkCounts, type BulkStep, runBulk, stepSize } from './bulk.js';
 import {

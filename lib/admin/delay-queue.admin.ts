@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { CancelResult, Partition, RescheduleResult } from '../broker/broker.interface.js';
-import { serveWithin } from '../broker/serve.js';
+import type { CancelResult, Partition, RescheduleResult } from '../store/broker.interface.js';
+import { serveWithin } from '../store/serve.js';
 import { shareClass } from '../package-copies.js';
 import { type MessageRef, assertMessageRef } from '../messages/message-ref.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
@@ -10,7 +10,7 @@ import { type Duration, parseDuration } from '../time/duration.js';
 import type { LocalTime } from '../time/local-time.js';
 import { findMessage } from '../producer/find-message.js';
 import { MessageChanges } from '../producer/message-changes.js';
-import { partitionCount } from '../broker/partitions.js';
+import { partitionCount } from '../store/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { type Agenda, type AgendaOptions, agendaOf } from './agenda.js';
 import {

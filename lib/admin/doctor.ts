@@ -1,5 +1,5 @@
 import { isError } from '../checks/kinds.js';
-import { type Broker, type DoctorFinding, PROTOCOL_VERSION } from '../broker/broker.interface.js';
+import { type Broker, type DoctorFinding, PROTOCOL_VERSION } from '../store/broker.interface.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 

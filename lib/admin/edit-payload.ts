@@ -1,4 +1,4 @@
-import type { CallId, EnvelopeEditResult, StoredMessage } from '../broker/broker.interface.js';
+import type { CallId, EnvelopeEditResult, StoredMessage } from '../store/broker.interface.js';
 import { SerializationError } from '../errors/publishing.errors.js';
 import { decodeEnvelope, encodeEnvelope, withPayload } from '../messages/envelope.js';
 import type { MessageRef } from '../messages/message-ref.js';

@@ -4,7 +4,7 @@ import {
   type ProcessState,
   epochOf,
   sessionOfOwner,
-} from '../broker/broker.interface.js';
+} from '../store/broker.interface.js';
 import { enumerate } from '../checks/describe.js';
 import type { FinishedOutcome } from '../errors/publishing.errors.js';
 import type { SeenReceiver } from '../fleet/receivers.js';

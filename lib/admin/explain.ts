@@ -1,4 +1,4 @@
-import type { Broker, MessageLook, Partition, StoredMessage } from '../broker/broker.interface.js';
+import type { Broker, MessageLook, Partition, StoredMessage } from '../store/broker.interface.js';
 import { nearest } from '../checks/nearest.js';
 import { liveProcesses, receiversOf } from '../fleet/live-sessions.js';
 import type { MessageRef } from '../messages/message-ref.js';

@@ -1,4 +1,4 @@
-import { MINUTE, MINUTES_KEPT, type ReportedWork, type TopicWork } from '../broker/broker.interface.js';
+import { MINUTE, MINUTES_KEPT, type ReportedWork, type TopicWork } from '../store/broker.interface.js';
 import { type Rules, applyRules, integer, orElse } from '../checks/rules.js';
 import { Lateness } from '../fleet/lateness.js';
 import { type LiveProcess, liveProcesses, receiversOf } from '../fleet/live-sessions.js';

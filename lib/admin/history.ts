@@ -1,4 +1,4 @@
-import { MINUTE } from '../broker/broker.interface.js';
+import { MINUTE } from '../store/broker.interface.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { type WorkMinute, tellOwn, toMinute } from './fleet.js';
 

@@ -50,7 +50,7 @@ export {
 
 // The fleet and its Redis
 export type { DoctorReport } from './doctor.js';
-export { DOCTOR_CHECKS, type DoctorCheck, type DoctorFinding } from '../broker/inspection.interface.js';
+export { DOCTOR_CHECKS, type DoctorCheck, type DoctorFinding } from '../store/inspection.interface.js';
 export type {
   Fleet,
   FleetOptions,

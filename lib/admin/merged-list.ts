@@ -6,9 +6,9 @@ import {
   type StoredMessage,
   type TopicConfig,
   keyLimits,
-} from '../broker/broker.interface.js';
+} from '../store/broker.interface.js';
 import { partitionOf } from '../messages/partitioner.js';
-import { partitionsOf } from '../broker/partitions.js';
+import { partitionsOf } from '../store/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import type { Positions } from './peek-cursor.js';
 

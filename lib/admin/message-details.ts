@@ -1,4 +1,4 @@
-import type { Partition, StoredMessage } from '../broker/broker.interface.js';
+import type { Partition, StoredMessage } from '../store/broker.interface.js';
 import type { FinishedOutcome } from '../errors/publishing.errors.js';
 import { toDate } from '../time/date.js';
 import { type StoredBackoff, toStoredBackoff } from '../messages/backoff.js';

@@ -1,4 +1,4 @@
-import { MAX_BATCH } from '../broker/broker.interface.js';
+import { MAX_BATCH } from '../store/broker.interface.js';
 import { type Rules, applyRules, asGiven, integer, orElse } from '../checks/rules.js';
 import { assertOneOf } from '../checks/validate.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';

@@ -1,8 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Broker, CallId, Partition } from '../broker/broker.interface.js';
-import { ChangeLane } from '../broker/change-lane.js';
-import { Lanes } from '../broker/lanes.js';
-import { existingPartitions } from '../broker/partitions.js';
+import type { Broker, CallId, Partition } from '../store/broker.interface.js';
+import { ChangeLane } from '../store/change-lane.js';
+import { Lanes } from '../store/lanes.js';
+import { existingPartitions } from '../store/partitions.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 

@@ -1,7 +1,7 @@
-import type { PartitionCounters, PartitionStats } from '../broker/broker.interface.js';
-import { settleSome } from '../broker/settle-some.js';
+import type { PartitionCounters, PartitionStats } from '../store/broker.interface.js';
+import { settleSome } from '../store/settle-some.js';
 import { liveSessions } from '../fleet/live-sessions.js';
-import { partitionsOf } from '../broker/partitions.js';
+import { partitionsOf } from '../store/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import {
   type PartitionAnswers,

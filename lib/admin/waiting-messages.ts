@@ -5,12 +5,12 @@ import {
   type StoredMessage,
   type TopicConfig,
   MAX_BATCH,
-} from '../broker/broker.interface.js';
+} from '../store/broker.interface.js';
 import { partitionOf } from '../messages/partitioner.js';
 import type { Duration } from '../time/duration.js';
 import type { LocalTime } from '../time/local-time.js';
 import { requiredDueTime } from '../producer/due-time.js';
-import { existingConfig, partitionsOf } from '../broker/partitions.js';
+import { existingConfig, partitionsOf } from '../store/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { type BulkStep, inLanes, runBulk, stepSize } from './bulk.js';
 import {

@@ -1,4 +1,4 @@
-import type { RedisConnection } from '../broker/redis/connection/redis-connection.js';
+import type { RedisConnection } from '../engines/redis/connection/redis-connection.js';
 import { FINISH, GIVE_BACK, NOTE, PAGE, READ } from './bullmq-scripts.js';
 import { type Note, parseNote } from './taken-note.js';
 

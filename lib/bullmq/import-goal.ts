@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Broker, Partition, StoredMessage } from '../broker/broker.interface.js';
-import { partitionCount } from '../broker/partitions.js';
+import type { Broker, Partition, StoredMessage } from '../store/broker.interface.js';
+import { partitionCount } from '../store/partitions.js';
 import { MAX_DELAY } from '../checks/limits.js';
 import { partitionOf } from '../messages/partitioner.js';
 import type { PublishOptions } from '../messages/publish-options.interface.js';

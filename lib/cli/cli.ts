@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
-import { hasProcessServer } from '../broker/embedded/process-server.js';
-import { loadIoRedis } from '../broker/redis/connection/redis-clients.js';
-import { RedisConnection } from '../broker/redis/connection/redis-connection.js';
+import { hasProcessServer } from '../engines/embedded/process-server.js';
+import { loadIoRedis } from '../engines/redis/connection/redis-clients.js';
+import { RedisConnection } from '../engines/redis/connection/redis-connection.js';
 import { assertRedis, isEmbedded } from '../composition/assert-redis.js';
 import { type DelayQueueAdminOptions, openConnection } from '../composition/create-delay-queue-admin.js';
 import type { DelayQueueConnection } from '../composition/delay-queue.connection.js';

@@ -1,7 +1,7 @@
 import { describe } from '../checks/describe.js';
 import { isUrl } from '../checks/kinds.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
-import { isHost, parseNode } from '../broker/redis/connection/redis-address.js';
+import { isHost, parseNode } from '../engines/redis/connection/redis-address.js';
 
 const ALLOWED =
   "redis must be a URL (redis://host:port, rediss://host:port, or the path of a socket), 'embedded:', ioredis options, " +

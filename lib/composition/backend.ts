@@ -1,8 +1,8 @@
 import { isMainThread } from 'node:worker_threads';
-import type { Broker } from '../broker/broker.interface.js';
-import { noRedis } from '../broker/redis/connection/no-redis.js';
-import { createRedisBroker } from '../broker/redis/redis.broker.js';
-import type { Role } from '../broker/redis/scripts/rights.js';
+import type { Broker } from '../store/broker.interface.js';
+import { noRedis } from '../engines/redis/connection/no-redis.js';
+import { createRedisBroker } from '../engines/redis/redis.broker.js';
+import type { Role } from '../engines/redis/scripts/rights.js';
 import type { MessageHandler } from '../consumer/message-handler.interface.js';
 import type { Log } from '../log.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
@@ -77,7 +77,7 @@ export class SystemBackend implements Backend {
 
   /** Loaded only where it is used: it has every script once more. */
   async #createEmbedded(prefix: string, log: Log | undefined): Promise<{ broker: Broker; redis: object }> {
-    const { createEmbeddedBroker } = await import(/* webpackMode: "eager" */ '../broker/embedded/embedded.broker.js');
+    const { createEmbeddedBroker } = await import(/* webpackMode: "eager" */ '../engines/embedded/embedded.broker.js');
     log?.warn(
       "redis: 'embedded:' keeps messages in the memory of this process: they are gone when it ends, and no other process sees " +
         'them. Use it for development, demos and tests.',

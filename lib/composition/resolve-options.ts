@@ -1,5 +1,5 @@
-import type { HistorySettings, RetentionLimits, TopicLimits } from '../broker/broker.interface.js';
-import type { RedisSettings } from '../broker/redis/connection/redis-settings.js';
+import type { HistorySettings, RetentionLimits, TopicLimits } from '../store/broker.interface.js';
+import type { RedisSettings } from '../engines/redis/connection/redis-settings.js';
 import { describe } from '../checks/describe.js';
 import { MAX_PARTITIONS } from '../checks/limits.js';
 import { isPlainObject } from '../checks/kinds.js';

@@ -1,4 +1,4 @@
-import type { Broker } from '../broker/broker.interface.js';
+import type { Broker } from '../store/broker.interface.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import type { Log } from '../log.js';
 import type { SettleLayer } from '../middleware/middleware-layers.js';

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
-import { AUDIT_PLACE, type AuditPage, type Broker, MAX_BATCH } from '../broker/broker.interface.js';
-import { serveWithin } from '../broker/serve.js';
+import { AUDIT_PLACE, type AuditPage, type Broker, MAX_BATCH } from '../store/broker.interface.js';
+import { serveWithin } from '../store/serve.js';
 import { describe } from '../checks/describe.js';
 import { isPlainObject } from '../checks/kinds.js';
 import { type Rules, applyRules, integer, orElse } from '../checks/rules.js';

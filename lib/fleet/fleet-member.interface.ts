@@ -1,4 +1,4 @@
-import type { Owner, Partition } from '../broker/broker.interface.js';
+import type { Owner, Partition } from '../store/broker.interface.js';
 
 /** What takes part in the fleet by a session. */
 export interface FleetMember {

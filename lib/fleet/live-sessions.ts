@@ -1,4 +1,4 @@
-import type { Broker, ReportedProcess, SessionRecord } from '../broker/broker.interface.js';
+import type { Broker, ReportedProcess, SessionRecord } from '../store/broker.interface.js';
 import { type SeenReceiver, seenReceivers } from './receivers.js';
 
 // For those who look once: whether a session lives is told by the time of its latest heartbeat, and so by the clocks of the processes.

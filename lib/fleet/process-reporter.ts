@@ -7,7 +7,7 @@ import {
   MINUTE,
   MINUTES_KEPT,
   type ProcessState,
-} from '../broker/broker.interface.js';
+} from '../store/broker.interface.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import type { Clock } from '../time/clock.js';

@@ -7,7 +7,7 @@ import {
   type SessionRecord,
   type SessionSignal,
   type Unsubscribe,
-} from '../broker/broker.interface.js';
+} from '../store/broker.interface.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import type { Log } from '../log.js';

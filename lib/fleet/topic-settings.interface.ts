@@ -1,4 +1,4 @@
-import type { RetentionLimits, TopicLimits, TopicOrder } from '../broker/broker.interface.js';
+import type { RetentionLimits, TopicLimits, TopicOrder } from '../store/broker.interface.js';
 import type { Duration } from '../time/duration.js';
 import type { ResolvedBackoff } from '../messages/backoff.js';
 import type { PayloadSerializer } from '../messages/serializer.js';

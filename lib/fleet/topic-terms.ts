@@ -1,4 +1,4 @@
-import type { TopicHandling, TopicTerms } from '../broker/broker.interface.js';
+import type { TopicHandling, TopicTerms } from '../store/broker.interface.js';
 import { DEFAULT_BACKOFF } from '../messages/backoff.js';
 import { DEFAULT_ATTEMPTS, type TopicSettings } from './topic-settings.interface.js';
 

@@ -6,12 +6,12 @@ import type {
   TopicLimits,
   TopicOrder,
   TopicTerms,
-} from '../broker/broker.interface.js';
+} from '../store/broker.interface.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import type { Clock } from '../time/clock.js';
 import { within } from '../time/deadline.js';
-import { assertProtocol } from '../broker/partitions.js';
+import { assertProtocol } from '../store/partitions.js';
 import { describeLimits } from './describe-limits.js';
 import { DEFAULT_PARTITIONS, type TopicSettings } from './topic-settings.interface.js';
 

@@ -1,4 +1,4 @@
-import type { Broker, UnreachableServer } from '../broker/broker.interface.js';
+import type { Broker, UnreachableServer } from '../store/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import { shareClass } from '../package-copies.js';
 import type { UnhandledTopicError } from '../errors/operation.errors.js';

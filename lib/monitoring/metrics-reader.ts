@@ -1,10 +1,10 @@
-import type { Broker, PartitionStats } from '../broker/broker.interface.js';
+import type { Broker, PartitionStats } from '../store/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
-import { serveWithin } from '../broker/serve.js';
+import { serveWithin } from '../store/serve.js';
 import { liveSessions } from '../fleet/live-sessions.js';
 import { type ReceiverState, seenReceivers } from '../fleet/receivers.js';
-import { partitionsOf } from '../broker/partitions.js';
+import { partitionsOf } from '../store/partitions.js';
 import type { TopicProgress } from '../fleet/progress.js';
 import type { MetricsReading, TopicBacklog, TopicConsumption } from './delay-queue-metrics.interface.js';
 

@@ -1,4 +1,4 @@
-import type { Broker, PartitionStats } from '../broker/broker.interface.js';
+import type { Broker, PartitionStats } from '../store/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import { within } from '../time/deadline.js';
 import { type PartitionProgress, type TopicProgress, isQuiet } from '../fleet/progress.js';

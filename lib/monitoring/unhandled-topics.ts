@@ -1,4 +1,4 @@
-import type { Broker } from '../broker/broker.interface.js';
+import type { Broker } from '../store/broker.interface.js';
 import { type FleetStore, handledTopics } from '../fleet/live-sessions.js';
 import type { Clock } from '../time/clock.js';
 import { Loop } from '../time/loop.js';

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { type ActionOptions, type AuditLog, actorOf } from '../events/audit-log.js';
-import type { Broker, CancelResult, RescheduleResult } from '../broker/broker.interface.js';
+import type { Broker, CancelResult, RescheduleResult } from '../store/broker.interface.js';
 import { type CancelTaggedResult, MessageChanges } from './message-changes.js';
 import type { Clock } from '../time/clock.js';
 import { shareClass } from '../package-copies.js';
@@ -8,7 +8,7 @@ import { describe } from '../checks/describe.js';
 import type { Duration } from '../time/duration.js';
 import type { LocalTime } from '../time/local-time.js';
 import type { MessageRef } from '../messages/message-ref.js';
-import { serveWithin } from '../broker/serve.js';
+import { serveWithin } from '../store/serve.js';
 import { assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';

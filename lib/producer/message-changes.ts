@@ -5,19 +5,19 @@ import type {
   Partition,
   RescheduleResult,
   TagCancelResult,
-} from '../broker/broker.interface.js';
+} from '../store/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import type { Duration } from '../time/duration.js';
 import type { LocalTime } from '../time/local-time.js';
-import { serveWithin } from '../broker/serve.js';
+import { serveWithin } from '../store/serve.js';
 import { assertMessageRef, type MessageRef } from '../messages/message-ref.js';
 import { assertTag } from '../messages/tags.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
-import { ChangeLane } from '../broker/change-lane.js';
+import { ChangeLane } from '../store/change-lane.js';
 import { requiredDueTime } from './due-time.js';
 import { findMessage } from './find-message.js';
-import { Lanes } from '../broker/lanes.js';
-import { partitionsOf as allPartitionsOf } from '../broker/partitions.js';
+import { Lanes } from '../store/lanes.js';
+import { partitionsOf as allPartitionsOf } from '../store/partitions.js';
 
 export interface ChangesDependencies {
   readonly store: Pick<Broker, 'cancel' | 'cancelTagged' | 'reschedule' | 'locate'> & { now(): number };

@@ -7,12 +7,12 @@ import {
   type PublishResult,
   type ReplicaRequirement,
   type TopicOrder,
-} from '../broker/broker.interface.js';
+} from '../store/broker.interface.js';
 import type { Clock, Timer } from '../time/clock.js';
-import { namedCall } from '../broker/named-call.js';
-import { splitIfRefused } from '../broker/split-refused.js';
+import { namedCall } from '../store/named-call.js';
+import { splitIfRefused } from '../store/split-refused.js';
 import { Loop } from '../time/loop.js';
-import { repeatUntilServed } from '../broker/serve.js';
+import { repeatUntilServed } from '../store/serve.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { isSameRequirement } from '../messages/replicas.js';
 

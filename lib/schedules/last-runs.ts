@@ -1,5 +1,5 @@
-import type { Partition, StoredMessage } from '../broker/broker.interface.js';
-import { settleSome } from '../broker/settle-some.js';
+import type { Partition, StoredMessage } from '../store/broker.interface.js';
+import { settleSome } from '../store/settle-some.js';
 import type { FinishedOutcome } from '../errors/publishing.errors.js';
 import { toStoredId } from '../messages/stored-id.js';
 import { occurrenceId } from './occurrence-ids.js';

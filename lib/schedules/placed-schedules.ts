@@ -1,11 +1,11 @@
-import type { Broker, FoundSchedule, Partition, SchedulePlace } from '../broker/broker.interface.js';
-import { serveWithin } from '../broker/serve.js';
-import { settleSome } from '../broker/settle-some.js';
+import type { Broker, FoundSchedule, Partition, SchedulePlace } from '../store/broker.interface.js';
+import { serveWithin } from '../store/serve.js';
+import { settleSome } from '../store/settle-some.js';
 import { DelayQueueError } from '../errors/delay-queue.error.js';
 import { SerializationError } from '../errors/publishing.errors.js';
 import { partitionOf } from '../messages/partitioner.js';
 import type { Clock } from '../time/clock.js';
-import { Lanes } from '../broker/lanes.js';
+import { Lanes } from '../store/lanes.js';
 import type { TopicRegistry } from '../fleet/topic.registry.js';
 import { assertScheduleId } from './check-schedule.js';
 import { type ScheduleRecord, readSchedule } from './schedule-record.js';

@@ -1,7 +1,7 @@
-import type { Broker, CallId, Partition, ScheduleWrite } from '../broker/broker.interface.js';
-import type { ChangeLane } from '../broker/change-lane.js';
-import type { Lanes } from '../broker/lanes.js';
-import { namedCall } from '../broker/named-call.js';
+import type { Broker, CallId, Partition, ScheduleWrite } from '../store/broker.interface.js';
+import type { ChangeLane } from '../store/change-lane.js';
+import type { Lanes } from '../store/lanes.js';
+import { namedCall } from '../store/named-call.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { CheckedSchedule } from './check-schedule.js';
 import { type PlacedSchedule, type PlacedSchedules, readable } from './placed-schedules.js';

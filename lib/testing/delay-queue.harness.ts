@@ -2,7 +2,7 @@ import type { InjectionToken } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { shareClass } from '../package-copies.js';
 import { type Duration, parseDuration } from '../time/duration.js';
-import type { BrokerOperation } from '../broker/broker.interface.js';
+import type { BrokerOperation } from '../store/broker.interface.js';
 import { MAX_REPLICAS } from '../checks/limits.js';
 import { assertInteger, assertOptions } from '../checks/validate.js';
 import { DEFAULT_CONNECTION } from '../nest/decorators/delay-queue.constants.js';

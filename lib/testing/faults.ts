@@ -1,6 +1,6 @@
 import { isError } from '../checks/kinds.js';
-import type { BrokerOperation } from '../broker/broker.interface.js';
-import type { BrokerCall } from '../broker/wrap-broker.js';
+import type { BrokerOperation } from '../store/broker.interface.js';
+import type { BrokerCall } from '../store/wrap-broker.js';
 import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
 import { describe } from '../checks/describe.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';

@@ -1,4 +1,4 @@
-import type { Partition, StoredMessage } from '../broker/broker.interface.js';
+import type { Partition, StoredMessage } from '../store/broker.interface.js';
 import type { ResolvedBackoff } from '../messages/backoff.js';
 import { decodeEnvelope } from '../messages/envelope.js';
 import type { Failure } from '../messages/failure.js';

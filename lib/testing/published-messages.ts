@@ -1,4 +1,4 @@
-import type { CallId, Partition } from '../broker/broker.interface.js';
+import type { CallId, Partition } from '../store/broker.interface.js';
 
 /** A message as it was published. */
 export interface Published {

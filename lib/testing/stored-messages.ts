@@ -1,8 +1,8 @@
-import type { Partition, StoredMessage } from '../broker/broker.interface.js';
-import { fromBytes, toBytes } from '../broker/embedded/bytes.js';
-import type { EmbeddedBroker } from '../broker/embedded/embedded.broker.js';
-import { peekedMessages } from '../broker/redis/records/replies.js';
-import { partitionsOf } from '../broker/partitions.js';
+import type { Partition, StoredMessage } from '../store/broker.interface.js';
+import { fromBytes, toBytes } from '../engines/embedded/bytes.js';
+import type { EmbeddedBroker } from '../engines/embedded/embedded.broker.js';
+import { peekedMessages } from '../store/records/replies.js';
+import { partitionsOf } from '../store/partitions.js';
 
 export interface PlacedMessage {
   readonly partition: Partition;

@@ -1,7 +1,7 @@
-import type { Broker } from '../broker/broker.interface.js';
-import { operationsOf } from '../broker/wrap-broker.js';
-import { EmbeddedBroker } from '../broker/embedded/embedded.broker.js';
-import { noRedis } from '../broker/redis/connection/no-redis.js';
+import type { Broker } from '../store/broker.interface.js';
+import { operationsOf } from '../store/wrap-broker.js';
+import { EmbeddedBroker } from '../engines/embedded/embedded.broker.js';
+import { noRedis } from '../engines/redis/connection/no-redis.js';
 import { MAX_DELAY } from '../checks/limits.js';
 import type { Backend, MessageHandler } from '../composition/backend.js';
 import type { DelayQueueModuleOptions } from '../composition/delay-queue-options.interface.js';

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { Broker, PublishResult } from '../broker/broker.interface.js';
-import type { EmbeddedBroker } from '../broker/embedded/embedded.broker.js';
-import { type BrokerCall, wrapBroker } from '../broker/wrap-broker.js';
+import type { Broker, PublishResult } from '../store/broker.interface.js';
+import type { EmbeddedBroker } from '../engines/embedded/embedded.broker.js';
+import { type BrokerCall, wrapBroker } from '../store/wrap-broker.js';
 import type { MessageHandler } from '../composition/backend.js';
 import type { Activity } from './activity.js';
 import type { Faults } from './faults.js';

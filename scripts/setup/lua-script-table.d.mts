@@ -1,2 +1,2 @@
-/** What `lib/broker/redis/lua/script-table.ts` has to be. */
+/** What `lib/store/lua/script-table.ts` has to be. */
 export function scriptTable(): string;

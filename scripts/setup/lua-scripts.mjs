@@ -5,12 +5,12 @@ import { declareHead, localsOf, readHead } from './lua-heads.mjs';
 import { assertUsed, parseLua, parseModule, resolveModules } from './lua-modules.mjs';
 import { translate } from './lua-translator.mjs';
 
-export const FOLDER = join(import.meta.dirname, '../../lib/broker/redis/lua');
+export const FOLDER = join(import.meta.dirname, '../../lib/store/lua');
 const MODULES = join(FOLDER, 'modules');
 
 /** The modules that have all scripts, as Lua and as JavaScript; there are only their declarations. */
 const SOURCES = join(FOLDER, 'script-sources.js');
-const TRANSLATED = join(FOLDER, '../../embedded/translated-scripts.js');
+const TRANSLATED = join(FOLDER, '../../engines/embedded/translated-scripts.js');
 
 /**
  * Makes a module of the Lua scripts: their sources, with every module of Lua that they use, and what their heads say that they take;

@@ -2,7 +2,7 @@ import luaparse from 'luaparse';
 
 import { TranslatedNames } from './translated-names.mjs';
 
-/** What scripts find without declaring it, as far as `lib/broker/embedded/lua` has it. */
+/** What scripts find without declaring it, as far as `lib/engines/embedded/lua` has it. */
 export const GLOBALS = new Set(
   (
     'tonumber tostring ipairs pairs unpack select type error redis.call redis.pcall redis.error_reply ' +
@@ -18,7 +18,7 @@ const SIGNS = { '==': '===', '~=': '!==', '..': '+', '^': '**', '+': '+', '-': '
 const CALLS = { '<': 'isLess', '>': 'isMore', '<=': 'isAtMost', '>=': 'isAtLeast', '%': 'remainder' };
 
 /**
- * Translates a script of Redis to JavaScript, which `lib/broker/embedded` runs on data in memory. Numbers of Lua 5.1 are doubles, as
+ * Translates a script of Redis to JavaScript, which `lib/engines/embedded` runs on data in memory. Numbers of Lua 5.1 are doubles, as
  * those of JavaScript are; a string has one character for each of its bytes. `docs/decisions/0101-one-engine.md` has the reasons.
  *
  * @param {string} source of which every byte is a character

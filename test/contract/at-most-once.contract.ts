@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { ownerOf, sessionOfOwner } from '../../lib/broker/broker.interface.js';
+import { ownerOf, sessionOfOwner } from '../../lib/store/broker.interface.js';
 import {
   ACK,
   type BrokerTest,

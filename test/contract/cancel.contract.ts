@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import type { CallId, PartitionSignal } from '../../lib/broker/broker.interface.js';
+import type { CallId, PartitionSignal } from '../../lib/store/broker.interface.js';
 import { fromStoredId, toStoredId } from '../../lib/messages/stored-id.js';
 import { type BrokerTest, DEAD, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { Received } from '../support/broker/received.js';

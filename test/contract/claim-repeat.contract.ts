@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect } from 'vitest';
-import { type ClaimedMessage, SUSPECT_ROOM, epochOf, ownerOf, tokenOf } from '../../lib/broker/broker.interface.js';
+import { type ClaimedMessage, SUSPECT_ROOM, epochOf, ownerOf, tokenOf } from '../../lib/store/broker.interface.js';
 import { type BrokerTest, ACK, LONG, RETRY, message } from '../support/broker/broker-bed.js';
 
 function byId(messages: readonly ClaimedMessage[]): ClaimedMessage[] {

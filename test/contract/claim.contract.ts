@@ -6,7 +6,7 @@ import {
   epochOf,
   ownerOf,
   tokenOf,
-} from '../../lib/broker/broker.interface.js';
+} from '../../lib/store/broker.interface.js';
 import { NoShutdownHooksError } from '../../lib/errors/operation.errors.js';
 import { type BrokerTest, ACK, LONG, LONG_AGO, RETRY, message } from '../support/broker/broker-bed.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { NewMessage, PublishResult, Receipt } from '../../lib/broker/broker.interface.js';
+import type { NewMessage, PublishResult, Receipt } from '../../lib/store/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import {
   type BrokerBed,

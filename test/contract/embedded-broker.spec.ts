@@ -1,4 +1,4 @@
-import { EmbeddedBroker } from '../../lib/broker/embedded/embedded.broker.js';
+import { EmbeddedBroker } from '../../lib/engines/embedded/embedded.broker.js';
 import { ManualClock } from '../../lib/testing/manual-clock.js';
 import { describeBroker } from './broker-contract.js';
 

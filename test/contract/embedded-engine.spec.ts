@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { luaRuntime } from '../../lib/broker/embedded/lua/lua-library.js';
+import { luaRuntime } from '../../lib/engines/embedded/lua/lua-library.js';
 import { GLOBALS, translate } from '../../scripts/setup/lua-translator.mjs';
 import { EmbeddedTwin } from '../support/broker/embedded-twin.js';
 

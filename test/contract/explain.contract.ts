@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { NO_TOKEN } from '../../lib/broker/broker.interface.js';
+import { NO_TOKEN } from '../../lib/store/broker.interface.js';
 import { FIRST, SECOND, publishAll } from '../support/broker/ordered-messages.js';
 import { type BrokerTest, DEAD, FAILURE, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 

@@ -1,6 +1,6 @@
 import type { DelayQueueAdmin } from '../../lib/admin/delay-queue.admin.js';
 import type { ExplainCause } from '../../lib/admin/explain-causes.js';
-import type { Limits, ProcessState } from '../../lib/broker/broker.interface.js';
+import type { Limits, ProcessState } from '../../lib/store/broker.interface.js';
 import { SystemClock } from '../../lib/time/clock.js';
 import { ACK, type BrokerBed, DEAD, LONG, PUT_OFF, RETRY, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { publishAll } from '../support/broker/ordered-messages.js';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { MAX_BATCH } from '../../lib/broker/broker.interface.js';
+import { MAX_BATCH } from '../../lib/store/broker.interface.js';
 import {
   type BrokerTest,
   ACK,

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { type Heartbeat, type SessionSignal, ownerOf } from '../../lib/broker/broker.interface.js';
+import { type Heartbeat, type SessionSignal, ownerOf } from '../../lib/store/broker.interface.js';
 import { type BrokerBed, type BrokerTest, LONG } from '../support/broker/broker-bed.js';
 import { Received } from '../support/broker/received.js';
 

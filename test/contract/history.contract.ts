@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { Outcome } from '../../lib/broker/broker.interface.js';
+import type { Outcome } from '../../lib/store/broker.interface.js';
 import { type FailedAttempt, toFailedAttempt } from '../../lib/messages/failed-attempt.js';
 import { type BrokerBed, type BrokerTest, ACK, DEAD_UNCALLED, FAILURE, RELEASE } from '../support/broker/broker-bed.js';
 

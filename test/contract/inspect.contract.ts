@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { sessionOfOwner } from '../../lib/broker/broker.interface.js';
+import { sessionOfOwner } from '../../lib/store/broker.interface.js';
 import {
   type BrokerTest,
   ACK,

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { ClaimedMessage, Limits, Outcome } from '../../lib/broker/broker.interface.js';
+import type { ClaimedMessage, Limits, Outcome } from '../../lib/store/broker.interface.js';
 import {
   ACK,
   type BrokerTest,

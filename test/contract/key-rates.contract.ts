@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { type ClaimedMessage, AT_ONCE } from '../../lib/broker/broker.interface.js';
+import { type ClaimedMessage, AT_ONCE } from '../../lib/store/broker.interface.js';
 import { ACK, type BrokerBed, type BrokerTest, LONG, LONG_AGO, RELEASE, RETRY } from '../support/broker/broker-bed.js';
 import { claimAll, claimable, publishAll } from '../support/broker/ordered-messages.js';
 

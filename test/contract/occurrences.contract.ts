@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { PartitionSignal } from '../../lib/broker/broker.interface.js';
+import type { PartitionSignal } from '../../lib/store/broker.interface.js';
 import { decodeEnvelope } from '../../lib/messages/envelope.js';
 import { ACK, type BrokerTest, DEAD, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { Received } from '../support/broker/received.js';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { PartitionSignal } from '../../lib/broker/broker.interface.js';
+import type { PartitionSignal } from '../../lib/store/broker.interface.js';
 import { type BrokerTest, ACK, DEAD, LONG, RETRY, message } from '../support/broker/broker-bed.js';
 import { Received } from '../support/broker/received.js';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import type { Limits, PermitReply, PermitRequest } from '../../lib/broker/broker.interface.js';
-import { AT_ONCE } from '../../lib/broker/broker.interface.js';
+import type { Limits, PermitReply, PermitRequest } from '../../lib/store/broker.interface.js';
+import { AT_ONCE } from '../../lib/store/broker.interface.js';
 import { type BrokerBed, type BrokerTest, LONG } from '../support/broker/broker-bed.js';
 
 /** A process that asks for permits of a topic of its own. */

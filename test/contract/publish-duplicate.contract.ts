@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { Receipt } from '../../lib/broker/broker.interface.js';
+import type { Receipt } from '../../lib/store/broker.interface.js';
 import {
   type BrokerBed,
   type BrokerTest,

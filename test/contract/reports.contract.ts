@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { Heartbeat, ProcessState, TopicWork } from '../../lib/broker/broker.interface.js';
+import type { Heartbeat, ProcessState, TopicWork } from '../../lib/store/broker.interface.js';
 import { type BrokerTest, LONG } from '../support/broker/broker-bed.js';
 
 const STATE: ProcessState = {

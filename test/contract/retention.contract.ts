@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { StoredMessage } from '../../lib/broker/broker.interface.js';
+import type { StoredMessage } from '../../lib/store/broker.interface.js';
 import { ACK, type BrokerBed, type BrokerTest, LONG, message } from '../support/broker/broker-bed.js';
 
 /** With the topic's option, and a claim that has told the partition of it. */

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { MAX_DUE_SCHEDULES, type PartitionSignal } from '../../lib/broker/broker.interface.js';
+import { MAX_DUE_SCHEDULES, type PartitionSignal } from '../../lib/store/broker.interface.js';
 import { type BrokerTest, LONG } from '../support/broker/broker-bed.js';
 import { Received } from '../support/broker/received.js';
 import { CONTENT, due, newSchedule, put, state, stored } from '../support/broker/stored-schedules.js';

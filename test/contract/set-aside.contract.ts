@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { NO_TOKEN } from '../../lib/broker/broker.interface.js';
+import { NO_TOKEN } from '../../lib/store/broker.interface.js';
 import { type BrokerTest, ACK, FAILURE, LONG, OUTCOMES, message } from '../support/broker/broker-bed.js';
 
 const NO_TIMES = [NaN, Infinity, -Infinity, -1, 1e300];

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { type StoredMessage, tokenOf } from '../../lib/broker/broker.interface.js';
+import { type StoredMessage, tokenOf } from '../../lib/store/broker.interface.js';
 import {
   type BrokerBed,
   type BrokerTest,

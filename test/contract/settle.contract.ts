@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { MAX_BATCH, type ClaimedMessage, epochOf, ownerOf } from '../../lib/broker/broker.interface.js';
+import { MAX_BATCH, type ClaimedMessage, epochOf, ownerOf } from '../../lib/store/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import {
   type BrokerTest,

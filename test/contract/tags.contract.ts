@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { PartitionSignal, PeekedState, StoredMessage } from '../../lib/broker/broker.interface.js';
+import type { PartitionSignal, PeekedState, StoredMessage } from '../../lib/store/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import {
   ACK,

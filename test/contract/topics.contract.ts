@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import { PROTOCOL_VERSION, type TopicHandling, type TopicLimits } from '../../lib/broker/broker.interface.js';
+import { PROTOCOL_VERSION, type TopicHandling, type TopicLimits } from '../../lib/store/broker.interface.js';
 import type { BrokerTest } from '../support/broker/broker-bed.js';
 
 export function topicsContract(it: BrokerTest): void {

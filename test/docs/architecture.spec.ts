@@ -11,7 +11,7 @@ const records = filesIn('docs/decisions').filter((path) => basename(path) !== 'R
 describe('docs/internals/architecture.md', () => {
   it('names every folder of the library', () => {
     const named = inBackticks(section(architecture, 'Folders'));
-    for (const folder of ['lib', 'lib/nest', 'lib/consumer', 'lib/broker', 'lib/broker/redis']) {
+    for (const folder of ['lib', 'lib/nest', 'lib/consumer', 'lib/store', 'lib/engines', 'lib/engines/redis']) {
       const folders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
       for (const { name } of folders) expect(named).toContain(`${folder}/${name}`);
     }

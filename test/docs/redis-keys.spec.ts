@@ -11,7 +11,7 @@ import {
 } from 'nestjs-delay-queue';
 import { filter, firstValueFrom } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ROLES, aclRule } from '../../lib/broker/redis/scripts/rights.js';
+import { ROLES, aclRule } from '../../lib/engines/redis/scripts/rights.js';
 import { decodeEnvelope, encodeEnvelope } from '../../lib/messages/envelope.js';
 import { partitionOf } from '../../lib/messages/partitioner.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';

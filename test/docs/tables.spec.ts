@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { PROBLEM_CODES } from '../../lib/gateway/problem.js';
 import { EXIT } from '../../lib/cli/exit-codes.js';
 import { createProgram } from '../../lib/cli/program.js';
-import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
+import { RedisKeys } from '../../lib/store/keys.js';
 import { resolveOptions } from '../../lib/composition/resolve-options.js';
 import { DEFAULT_CONNECTION } from '../../lib/nest/decorators/delay-queue.constants.js';
 import { DEFAULT_PARTITIONS } from '../../lib/fleet/topic-settings.interface.js';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
+import { RedisKeys } from '../../lib/store/keys.js';
 import { type RedisBed, openRedisBed, refusal } from '../support/broker/redis-bed.js';
 import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { DoctorCheck, DoctorFinding } from '../../lib/broker/broker.interface.js';
-import type { RedisSettings } from '../../lib/broker/redis/connection/redis-settings.js';
+import type { DoctorCheck, DoctorFinding } from '../../lib/store/broker.interface.js';
+import type { RedisSettings } from '../../lib/engines/redis/connection/redis-settings.js';
 import { checkRedis } from '../../lib/composition/create-delay-queue-admin.js';
 import { SILENT } from '../support/broker/redis-bed.js';
 import { servesClusters } from '../support/servers/ioredis.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { ClaimedMessage, Outcome } from '../../lib/broker/broker.interface.js';
+import type { ClaimedMessage, Outcome } from '../../lib/store/broker.interface.js';
 import { ACK, RETRY, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
 

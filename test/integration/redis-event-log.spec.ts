@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { ReadEntry } from '../../lib/broker/broker.interface.js';
-import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
+import type { ReadEntry } from '../../lib/store/broker.interface.js';
+import { RedisKeys } from '../../lib/store/keys.js';
 import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
 import { Received } from '../support/broker/received.js';
 

@@ -1,8 +1,8 @@
 import * as ioredis from 'ioredis';
 import { type Cluster, Redis, ReplyError } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { RedisConnection } from '../../lib/broker/redis/connection/redis-connection.js';
-import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
+import { RedisConnection } from '../../lib/engines/redis/connection/redis-connection.js';
+import type { RedisBroker } from '../../lib/engines/redis/redis.broker.js';
 import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
 import { FaultProxy } from '../support/servers/fault-proxy.js';
 import { message } from '../support/broker/broker-bed.js';

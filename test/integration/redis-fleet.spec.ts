@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { PROTOCOL_VERSION, type SessionSignal, ownerOf } from '../../lib/broker/broker.interface.js';
-import { type FleetKeys, RedisKeys } from '../../lib/broker/redis/redis-keys.js';
+import { PROTOCOL_VERSION, type SessionSignal, ownerOf } from '../../lib/store/broker.interface.js';
+import { type FleetKeys, RedisKeys } from '../../lib/store/keys.js';
 import { LONG } from '../support/broker/broker-bed.js';
 import { Received } from '../support/broker/received.js';
 import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';

@@ -8,8 +8,8 @@ import {
   type Outcome,
   type TopicOrder,
   ownerOf,
-} from '../../lib/broker/broker.interface.js';
-import type { PartitionKeys } from '../../lib/broker/redis/redis-keys.js';
+} from '../../lib/store/broker.interface.js';
+import type { PartitionKeys } from '../../lib/store/keys.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import { ACK, DEAD, FAILURE, LONG, LONG_AGO, OUTCOMES, message } from '../support/broker/broker-bed.js';
 import { SERIES, due as storeDue, publish as publishOccurrence } from '../support/broker/stored-schedules.js';

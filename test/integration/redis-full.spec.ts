@@ -5,7 +5,7 @@ import {
   PROTOCOL_VERSION,
   epochOf,
   ownerOf,
-} from '../../lib/broker/broker.interface.js';
+} from '../../lib/store/broker.interface.js';
 import { ACK, DEAD, LONG, PUT_OFF, RELEASE, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed, refusal } from '../support/broker/redis-bed.js';
 import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';

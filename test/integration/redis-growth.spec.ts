@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MAX_BATCH } from '../../lib/broker/broker.interface.js';
+import { MAX_BATCH } from '../../lib/store/broker.interface.js';
 import { LONG, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
 import { type PrivateRedis, WITH_DEBUG, startRedis } from '../support/servers/redis-server.js';

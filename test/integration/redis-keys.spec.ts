@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { type NewMessage, epochOf } from '../../lib/broker/broker.interface.js';
-import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
+import { type NewMessage, epochOf } from '../../lib/store/broker.interface.js';
+import { RedisKeys } from '../../lib/store/keys.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import { Claimant } from '../support/broker/claimant.js';
 import { DEAD, LONG, LONG_AGO, RETRY_LATER, message } from '../support/broker/broker-bed.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { AT_ONCE, type ClaimedMessage, type Limits, type PermitReply } from '../../lib/broker/broker.interface.js';
-import type { PartitionKeys } from '../../lib/broker/redis/redis-keys.js';
+import { AT_ONCE, type ClaimedMessage, type Limits, type PermitReply } from '../../lib/store/broker.interface.js';
+import type { PartitionKeys } from '../../lib/store/keys.js';
 import type { ClaimFields } from '../support/broker/claimant.js';
 import { ACK, LONG, LONG_AGO, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';

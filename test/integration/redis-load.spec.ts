@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { MAX_BATCH, type ClaimedMessage, type Outcome, type SettleStatus } from '../../lib/broker/broker.interface.js';
+import { MAX_BATCH, type ClaimedMessage, type Outcome, type SettleStatus } from '../../lib/store/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import { ACK, DEAD, LONG, RETRY, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';

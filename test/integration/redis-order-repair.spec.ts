@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { NewMessage, TopicOrder } from '../../lib/broker/broker.interface.js';
+import type { NewMessage, TopicOrder } from '../../lib/store/broker.interface.js';
 import { ACK, DEAD, FAILURE, LONG, LONG_AGO, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
 

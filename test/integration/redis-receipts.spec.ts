@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { type ClaimedMessage, type Outcome, epochOf, ownerOf } from '../../lib/broker/broker.interface.js';
+import { type ClaimedMessage, type Outcome, epochOf, ownerOf } from '../../lib/store/broker.interface.js';
 import { ACK, DEAD, LONG, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';
 

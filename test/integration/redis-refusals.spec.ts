@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
-import { serveWithin } from '../../lib/broker/serve.js';
+import type { RedisBroker } from '../../lib/engines/redis/redis.broker.js';
+import { serveWithin } from '../../lib/store/serve.js';
 import { DelayQueueError } from '../../lib/errors/delay-queue.error.js';
 import { message } from '../support/broker/broker-bed.js';
 import { SystemClock } from '../../lib/time/clock.js';

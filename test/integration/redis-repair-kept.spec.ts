@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { ClaimedMessage, Outcome } from '../../lib/broker/broker.interface.js';
+import type { ClaimedMessage, Outcome } from '../../lib/store/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import type { ClaimFields, ServedClaim } from '../support/broker/claimant.js';
 import { ACK, LONG, message } from '../support/broker/broker-bed.js';

@@ -1,9 +1,9 @@
 import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { CallId, PublishResult } from '../../lib/broker/broker.interface.js';
-import { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
-import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
+import type { CallId, PublishResult } from '../../lib/store/broker.interface.js';
+import { RedisBroker } from '../../lib/engines/redis/redis.broker.js';
+import { RedisKeys } from '../../lib/store/keys.js';
 import { ConfigurationError } from '../../lib/errors/options.errors.js';
 import type { Log } from '../../lib/log.js';
 import { SystemClock } from '../../lib/time/clock.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { MAX_SPANS } from '../../lib/broker/broker.interface.js';
-import { type FleetKeys, RedisKeys } from '../../lib/broker/redis/redis-keys.js';
+import { MAX_SPANS } from '../../lib/store/broker.interface.js';
+import { type FleetKeys, RedisKeys } from '../../lib/store/keys.js';
 import { LONG } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
 

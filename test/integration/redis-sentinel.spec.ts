@@ -1,7 +1,7 @@
 import * as ioredis from 'ioredis';
 import type { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from 'vitest';
-import { RedisConnection } from '../../lib/broker/redis/connection/redis-connection.js';
+import { RedisConnection } from '../../lib/engines/redis/connection/redis-connection.js';
 import type { Log } from '../../lib/log.js';
 import { FakeSentinel } from '../support/servers/fake-sentinel.js';
 import { startRedis } from '../support/servers/redis-server.js';

@@ -1,9 +1,9 @@
 import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { type PartitionSignal, ownerOf } from '../../lib/broker/broker.interface.js';
-import { RedisConnection } from '../../lib/broker/redis/connection/redis-connection.js';
-import { SignalSubscriber } from '../../lib/broker/redis/connection/signal-subscriber.js';
+import { type PartitionSignal, ownerOf } from '../../lib/store/broker.interface.js';
+import { RedisConnection } from '../../lib/engines/redis/connection/redis-connection.js';
+import { SignalSubscriber } from '../../lib/engines/redis/connection/signal-subscriber.js';
 import { SystemClock } from '../../lib/time/clock.js';
 import { ACK, LONG_AGO, message } from '../support/broker/broker-bed.js';
 import { SILENT, newRedisBroker, openRedisBed } from '../support/broker/redis-bed.js';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
+import type { RedisBroker } from '../../lib/engines/redis/redis.broker.js';
 import { ACK, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, newRedisBroker, openRedisBed } from '../support/broker/redis-bed.js';
 import { Received } from '../support/broker/received.js';

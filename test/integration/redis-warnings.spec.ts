@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
+import { RedisBroker } from '../../lib/engines/redis/redis.broker.js';
 import { SystemClock } from '../../lib/time/clock.js';
 import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
 

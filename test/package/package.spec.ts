@@ -34,7 +34,7 @@ describe('the packed library', () => {
 
   it('holds what the maps and the README lead to, and nothing else', () => {
     expect(files).toEqual(
-      expect.arrayContaining(['lib/index.ts', 'lib/broker/redis/lua/claim.lua', 'docs/guides/operations.md']),
+      expect.arrayContaining(['lib/index.ts', 'lib/store/lua/claim.lua', 'docs/guides/operations.md']),
     );
     expect(files.filter((path) => /^clients\/.*(test|behaviour|__pycache__)/.test(path))).toEqual([]);
     const others = files.filter((path) => !/^(clients|dist|docs|lib)\//.test(path));

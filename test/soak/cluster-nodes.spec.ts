@@ -1,9 +1,9 @@
 import { Command, Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Partition } from '../../lib/broker/broker.interface.js';
-import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
-import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
-import { serveWithin } from '../../lib/broker/serve.js';
+import type { Partition } from '../../lib/store/broker.interface.js';
+import { RedisKeys } from '../../lib/store/keys.js';
+import type { RedisBroker } from '../../lib/engines/redis/redis.broker.js';
+import { serveWithin } from '../../lib/store/serve.js';
 import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
 import { SystemClock } from '../../lib/time/clock.js';
 import { message } from '../support/broker/broker-bed.js';

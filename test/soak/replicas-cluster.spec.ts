@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Partition } from '../../lib/broker/broker.interface.js';
-import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
-import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
+import type { Partition } from '../../lib/store/broker.interface.js';
+import type { RedisBroker } from '../../lib/engines/redis/redis.broker.js';
+import { RedisKeys } from '../../lib/store/keys.js';
 import { message } from '../support/broker/broker-bed.js';
 import { ifServed, newRedisBroker } from '../support/broker/redis-bed.js';
 import { type PrivateCluster, addReplicas, startRedisCluster } from '../support/servers/redis-cluster.js';

@@ -1,7 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import type { DelayQueueEvents, DelayQueueProducer } from 'nestjs-delay-queue';
 import { vi } from 'vitest';
-import type { Broker } from '../../lib/broker/broker.interface.js';
+import type { Broker } from '../../lib/store/broker.interface.js';
 import type { DelayQueueConnection } from '../../lib/composition/delay-queue.connection.js';
 import { DEFAULT_CONNECTION } from '../../lib/nest/decorators/delay-queue.constants.js';
 import { tokensOf } from '../../lib/nest/decorators/delay-queue.tokens.js';
@@ -10,11 +10,11 @@ import { tokensOf } from '../../lib/nest/decorators/delay-queue.tokens.js';
  * What tests of applications and of the package need and the package does not export. They import from its entries otherwise,
  * so that internals can move; those of units and of brokers import what they test.
  */
-export { sessionOfOwner } from '../../lib/broker/owner.js';
-export { decodeSessions } from '../../lib/broker/redis/records/fleet-records.js';
-export { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
-export { type Role, aclRule } from '../../lib/broker/redis/scripts/rights.js';
-export { SCRIPT_NAMES, scriptOf } from '../../lib/broker/redis/scripts/scripts.js';
+export { sessionOfOwner } from '../../lib/store/owner.js';
+export { decodeSessions } from '../../lib/store/records/fleet-records.js';
+export { RedisKeys } from '../../lib/store/keys.js';
+export { type Role, aclRule } from '../../lib/engines/redis/scripts/rights.js';
+export { SCRIPT_NAMES, scriptOf } from '../../lib/engines/redis/scripts/scripts.js';
 export { OPERATION } from '../../lib/messages/operation.js';
 export { partitionOf } from '../../lib/messages/partitioner.js';
 export { VERSION } from '../../lib/version.js';

@@ -1,5 +1,5 @@
 import { Argument } from '@commander-js/extra-typings';
-import { ROLES, aclRule, commandsOf } from '../../broker/redis/scripts/rights.js';
+import { ROLES, aclRule, commandsOf } from '../../engines/redis/scripts/rights.js';
 import { assertName } from '../../messages/topic.js';
 import type { AddCommand } from '../command.js';
 import { example } from '../program.js';

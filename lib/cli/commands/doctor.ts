@@ -1,6 +1,6 @@
 import type { DoctorReport } from '../../admin/doctor.js';
 import { type DelayQueueAdminOptions, openConnection } from '../../composition/create-delay-queue-admin.js';
-import type { DoctorFinding } from '../../broker/inspection.interface.js';
+import type { DoctorFinding } from '../../store/inspection.interface.js';
 import { toldError } from '../cli-error.js';
 import { EXIT } from '../exit-codes.js';
 import type { AddCommand } from '../command.js';

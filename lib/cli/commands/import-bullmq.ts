@@ -1,4 +1,4 @@
-import { type RedisClient, addressOfClient } from '../../broker/redis/connection/redis-clients.js';
+import { type RedisClient, addressOfClient } from '../../engines/redis/connection/redis-clients.js';
 import { BullmqImport, OtherDestinationError } from '../../bullmq/bullmq-import.js';
 import { BullmqQueue, isKnownVersion } from '../../bullmq/bullmq-queue.js';
 import { type ImportCounts, movedOf } from '../../bullmq/import-counts.js';

@@ -1,5 +1,5 @@
-import type { PermitReply, PermitRequest } from '../../broker/broker.interface.js';
-import { repeatUntilServed } from '../../broker/serve.js';
+import type { PermitReply, PermitRequest } from '../../store/broker.interface.js';
+import { repeatUntilServed } from '../../store/serve.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { within } from '../../time/deadline.js';
 import type { ConsumerContext } from '../consumer-context.js';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Outcome, Partition } from '../../broker/broker.interface.js';
-import { repeatUntilServed } from '../../broker/serve.js';
+import type { Outcome, Partition } from '../../store/broker.interface.js';
+import { repeatUntilServed } from '../../store/serve.js';
 import { Loop } from '../../time/loop.js';
-import { partitionsOf } from '../../broker/partitions.js';
+import { partitionsOf } from '../../store/partitions.js';
 import type { ConsumerContext } from '../consumer-context.js';
 
 export interface TopicHoldOptions {

@@ -5,7 +5,7 @@ import {
   type TopicLimits,
   keyLimits,
   sharedLimits,
-} from '../../broker/broker.interface.js';
+} from '../../store/broker.interface.js';
 import type { Timer } from '../../time/clock.js';
 import { Loop } from '../../time/loop.js';
 import type { Startable } from '../../time/startable.interface.js';

@@ -1,4 +1,4 @@
-import type { ClaimResult, Partition } from '../../broker/broker.interface.js';
+import type { ClaimResult, Partition } from '../../store/broker.interface.js';
 import { type BeginEstimate, BeginTimes } from '../capacity/begin-estimate.js';
 import { Delivery } from './delivery.js';
 import type { Permits } from '../capacity/permits.js';

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { Partition } from '../../broker/broker.interface.js';
+import type { Partition } from '../../store/broker.interface.js';
 import { describe } from '../../checks/describe.js';
 import { MAX_ID_LENGTH } from '../../checks/limits.js';
 import { HandlerTimeoutError } from '../../errors/handling.errors.js';

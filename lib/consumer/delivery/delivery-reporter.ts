@@ -1,5 +1,5 @@
 import { isError } from '../../checks/kinds.js';
-import type { Outcome, TopicOrder } from '../../broker/broker.interface.js';
+import type { Outcome, TopicOrder } from '../../store/broker.interface.js';
 import { describe } from '../../checks/describe.js';
 import { DeliveryAbortedError, type RetryLaterError } from '../../errors/handling.errors.js';
 import type { EndedDelivery, QueueEvents } from '../../events/queue-events.interface.js';

@@ -1,4 +1,4 @@
-import type { ClaimedMessage, Partition, Receipt } from '../../broker/broker.interface.js';
+import type { ClaimedMessage, Partition, Receipt } from '../../store/broker.interface.js';
 import type { DelayQueueError } from '../../errors/delay-queue.error.js';
 import type { DeliveryEvent } from '../../events/queue-events.interface.js';
 import type { DelayedMessage } from '../../messages/delayed-message.interface.js';

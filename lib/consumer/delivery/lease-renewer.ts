@@ -1,5 +1,5 @@
-import { type ExtendStatus, MAX_BATCH, type Partition } from '../../broker/broker.interface.js';
-import { splitIfRefused, isRefused } from '../../broker/split-refused.js';
+import { type ExtendStatus, MAX_BATCH, type Partition } from '../../store/broker.interface.js';
+import { splitIfRefused, isRefused } from '../../store/split-refused.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { DeliveryAbortedError, HandlerOverrunError } from '../../errors/handling.errors.js';
 import { decodeEnvelope } from '../../messages/envelope.js';

@@ -1,7 +1,7 @@
-import { type ClaimRequest, MAX_BATCH, type Owner, type Partition } from '../../broker/broker.interface.js';
-import { isRefused } from '../../broker/split-refused.js';
+import { type ClaimRequest, MAX_BATCH, type Owner, type Partition } from '../../store/broker.interface.js';
+import { isRefused } from '../../store/split-refused.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
-import { repeatUntilServed } from '../../broker/serve.js';
+import { repeatUntilServed } from '../../store/serve.js';
 import type { Startable } from '../../time/startable.interface.js';
 import type { PartitionProgress } from '../../fleet/progress.js';
 import { BeginEstimate } from '../capacity/begin-estimate.js';

@@ -1,4 +1,4 @@
-import type { Owner, Partition, PartitionSignal, Unsubscribe } from '../../broker/broker.interface.js';
+import type { Owner, Partition, PartitionSignal, Unsubscribe } from '../../store/broker.interface.js';
 import { DeliveryAbortedError } from '../../errors/handling.errors.js';
 import type { PartitionProgress } from '../../fleet/progress.js';
 import { AtLeastOnce } from './at-least-once.js';

@@ -1,4 +1,4 @@
-import { type Broker, NO_TOKEN, type Partition } from '../../broker/broker.interface.js';
+import { type Broker, NO_TOKEN, type Partition } from '../../store/broker.interface.js';
 import { SerializationError } from '../../errors/publishing.errors.js';
 import { toFailure } from '../../messages/failure.js';
 import { Delivery } from './delivery.js';

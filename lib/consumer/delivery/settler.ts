@@ -8,12 +8,12 @@ import {
   type SettleStatus,
   type Settlement,
   addsMemory,
-} from '../../broker/broker.interface.js';
-import { namedCall } from '../../broker/named-call.js';
-import { settleAll } from '../../broker/settle-all.js';
-import { splitIfRefused, isRefused } from '../../broker/split-refused.js';
+} from '../../store/broker.interface.js';
+import { namedCall } from '../../store/named-call.js';
+import { isFull } from '../../store/reply-errors.js';
+import { settleAll } from '../../store/settle-all.js';
+import { splitIfRefused, isRefused } from '../../store/split-refused.js';
 import { describe } from '../../checks/describe.js';
-import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { SerializationError } from '../../errors/publishing.errors.js';
 import { firstLine, quoted } from '../../log.js';
 import { type Failure, toFailure } from '../../messages/failure.js';
@@ -21,7 +21,7 @@ import { mayBeNoText } from '../../messages/stored-id.js';
 import type { DeliveryOutcome } from '../../middleware/middleware.interface.js';
 import { settleWithin } from '../../middleware/middleware-layers.js';
 import { Loop } from '../../time/loop.js';
-import { repeatUntilServed } from '../../broker/serve.js';
+import { repeatUntilServed } from '../../store/serve.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import type { Delivery } from './delivery.js';
 import { type Verdict, dead } from './verdict.js';
@@ -305,10 +305,6 @@ function batchLength(pending: readonly DecidedDelivery[]): number {
   const most = Math.min(MAX_BATCH, pending.length);
   for (let i = 0; i < most; i++) if (pending[i]?.operation !== undefined) return Math.max(1, i);
   return most;
-}
-
-function isFull(error: unknown): boolean {
-  return error instanceof BrokerUnavailableError && error.full;
 }
 
 /** What is to become of a delivery, as middleware sees it. */

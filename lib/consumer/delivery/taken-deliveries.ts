@@ -1,4 +1,4 @@
-import type { ExtendStatus, Partition, Receipt, SettleStatus } from '../../broker/broker.interface.js';
+import type { ExtendStatus, Partition, Receipt, SettleStatus } from '../../store/broker.interface.js';
 import { DeliveryAbortedError } from '../../errors/handling.errors.js';
 import type { Delivery } from './delivery.js';
 import type { Leased } from './lease-ends.js';

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../broker/broker.interface.js';
+import type { Outcome } from '../../store/broker.interface.js';
 import { MAX_DELAY } from '../../checks/limits.js';
 import {
   RATE_LIMIT_SCOPES,

@@ -1,5 +1,5 @@
-import type { TopicTerms } from '../../broker/broker.interface.js';
-import { repeatUntilServed } from '../../broker/serve.js';
+import type { TopicTerms } from '../../store/broker.interface.js';
+import { repeatUntilServed } from '../../store/serve.js';
 import { NO_LIMITS, describeLimits } from '../../fleet/describe-limits.js';
 import type { TopicRegistry } from '../../fleet/topic.registry.js';
 import { within } from '../../time/deadline.js';

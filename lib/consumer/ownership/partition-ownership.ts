@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Owner, type Partition, ownerOf, released, sessionOfOwner } from '../../broker/broker.interface.js';
+import { type Owner, type Partition, ownerOf, released, sessionOfOwner } from '../../store/broker.interface.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { Loop } from '../../time/loop.js';
 import { type PartitionOwner, PartitionRun } from '../delivery/partition-run.js';

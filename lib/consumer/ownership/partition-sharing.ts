@@ -1,4 +1,4 @@
-import type { Owner, Partition } from '../../broker/broker.interface.js';
+import type { Owner, Partition } from '../../store/broker.interface.js';
 import type { FleetMember } from '../../fleet/fleet-member.interface.js';
 import type { ProcessReporter } from '../../fleet/process-reporter.js';
 import { Session } from '../../fleet/session.js';

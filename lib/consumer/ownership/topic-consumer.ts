@@ -1,4 +1,4 @@
-import type { Owner, TopicLimits } from '../../broker/broker.interface.js';
+import type { Owner, TopicLimits } from '../../store/broker.interface.js';
 import { assignPartitions } from '../../fleet/assign-partitions.js';
 import { quoted } from '../../log.js';
 import { within } from '../../time/deadline.js';

@@ -1,4 +1,4 @@
-import type { Partition, Receipt } from '../../broker/broker.interface.js';
+import type { Partition, Receipt } from '../../store/broker.interface.js';
 import { describe } from '../../checks/describe.js';
 import { InvalidArgumentError } from '../../errors/options.errors.js';
 import { type ResolvedBackoff, decodeBackoff, encodeBackoff } from '../../messages/backoff.js';

@@ -1,4 +1,4 @@
-import { serveWithin } from '../../broker/serve.js';
+import { serveWithin } from '../../store/serve.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { InvalidArgumentError } from '../../errors/options.errors.js';
 import type { SettleStatus } from '../../messages/settle-status.js';

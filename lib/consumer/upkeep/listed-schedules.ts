@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Broker, Partition } from '../../broker/broker.interface.js';
-import { ChangeLane } from '../../broker/change-lane.js';
+import type { Broker, Partition } from '../../store/broker.interface.js';
+import { ChangeLane } from '../../store/change-lane.js';
 import type { ConsumerContext } from '../consumer-context.js';
 
 /** For how long a removal is tried, in milliseconds; the next look tries again. */

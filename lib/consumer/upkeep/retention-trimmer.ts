@@ -1,4 +1,4 @@
-import type { Partition, RetentionLimits } from '../../broker/broker.interface.js';
+import type { Partition, RetentionLimits } from '../../store/broker.interface.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { Loop } from '../../time/loop.js';
 import type { Startable } from '../../time/startable.interface.js';

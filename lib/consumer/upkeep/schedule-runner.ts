@@ -7,9 +7,9 @@ import {
   type Partition,
   type StoredSchedule,
   type TopicOrder,
-} from '../../broker/broker.interface.js';
-import { repeatUntilServed, serveWithin } from '../../broker/serve.js';
-import { isRefused } from '../../broker/split-refused.js';
+} from '../../store/broker.interface.js';
+import { repeatUntilServed, serveWithin } from '../../store/serve.js';
+import { isRefused } from '../../store/split-refused.js';
 import { tagsOf } from '../../messages/readable-part.js';
 import { toStoredId } from '../../messages/stored-id.js';
 import { type Step, nextStep } from '../../schedules/catch-up.js';

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { Limits } from '../../../lib/broker/broker.interface.js';
+import type { Limits } from '../../../lib/store/broker.interface.js';
 import { HOUR, type Operation, PARTITION, hours, session } from './world.js';
 
 export const hold = fc.record({ delay: hours, ends: fc.boolean() }).map(({ delay, ends }): Operation => ({

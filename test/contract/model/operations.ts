@@ -6,7 +6,7 @@ import {
   type Receipt,
   SUSPECT_ROOM,
   ownerOf,
-} from '../../../lib/broker/broker.interface.js';
+} from '../../../lib/store/broker.interface.js';
 import { toFailure } from '../../../lib/messages/failure.js';
 import { clear, deadLetter, keep, trim, trimFinished } from './kept.js';
 import { hold, permit } from './limit-operations.js';

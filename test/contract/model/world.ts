@@ -7,7 +7,7 @@ import type {
   Partition,
   RetentionLimits,
   TopicOrder,
-} from '../../../lib/broker/broker.interface.js';
+} from '../../../lib/store/broker.interface.js';
 import type { Compared } from './oracle/oracle.js';
 
 /** All delays are whole hours, so that the milliseconds that a test takes never decide what is due. */

@@ -1,4 +1,4 @@
-import type { ServerClock } from '../../../lib/broker/server-clock.js';
+import type { ServerClock } from '../../../lib/store/server-clock.js';
 import type { Clock } from '../../../lib/time/clock.js';
 import type { Product } from '../product/evaluate.js';
 import type { Server } from './server.js';

@@ -1,5 +1,5 @@
-import type { EmbeddedCalls } from '../../../lib/broker/embedded/embedded-calls.js';
-import type { Calls, PlainCommands, Reply } from '../../../lib/broker/redis/scripts/calls.interface.js';
+import type { EmbeddedCalls } from '../../../lib/engines/embedded/embedded-calls.js';
+import type { Calls, PlainCommands, Reply } from '../../../lib/store/driver.interface.js';
 import type { Clocks } from './clocks.js';
 import type { Request } from './lane.js';
 import type { Link } from './link.js';

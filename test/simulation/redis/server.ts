@@ -1,5 +1,5 @@
-import type { EmbeddedCalls } from '../../../lib/broker/embedded/embedded-calls.js';
-import type { EmbeddedData, Snapshot } from '../../../lib/broker/embedded/data/embedded-data.js';
+import type { EmbeddedCalls } from '../../../lib/engines/embedded/embedded-calls.js';
+import type { EmbeddedData, Snapshot } from '../../../lib/engines/embedded/data/embedded-data.js';
 import type { Product } from '../product/evaluate.js';
 import type { World } from '../world/world.js';
 import { Placement } from './placement.js';

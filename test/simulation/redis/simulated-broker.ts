@@ -1,4 +1,4 @@
-import type { Broker, Unsubscribe } from '../../../lib/broker/broker.interface.js';
+import type { Broker, Unsubscribe } from '../../../lib/store/broker.interface.js';
 import type { Clock } from '../../../lib/time/clock.js';
 import type { Product } from '../product/evaluate.js';
 import type { Link } from './link.js';

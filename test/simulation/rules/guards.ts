@@ -8,7 +8,7 @@ export interface Mutation extends SourceMutation {
 export const moreGuards: readonly Mutation[] = [
   {
     guard: 'attempts: a failure spends one',
-    file: 'broker/redis/lua/modules/settle-one.lua',
+    file: 'store/lua/modules/settle-one.lua',
     find: "delivery, attempt)\n      count('retried')",
     replace: "delivery, attempt - 1)\n      count('retried')",
   },
@@ -20,13 +20,13 @@ export const moreGuards: readonly Mutation[] = [
   },
   {
     guard: 'backoff: a retry waits for it',
-    file: 'broker/redis/lua/modules/settle-one.lua',
+    file: 'store/lua/modules/settle-one.lua',
     find: 'reschedule(id, now_up + delay, delivery, attempt)',
     replace: 'reschedule(id, now_up, delivery, attempt)',
   },
   {
     guard: 'backoff: a retry waits for nothing else',
-    file: 'broker/redis/lua/modules/settle-one.lua',
+    file: 'store/lua/modules/settle-one.lua',
     find: 'reschedule(id, now_up + delay, delivery, attempt)',
     replace: 'reschedule(id, now_up + delay + 5000, delivery, attempt)',
   },
@@ -38,7 +38,7 @@ export const moreGuards: readonly Mutation[] = [
   },
   {
     guard: 'at most once: what is handed out is gone',
-    file: 'broker/redis/lua/claim.lua',
+    file: 'store/lua/claim.lua',
     find: 'local is_once = lease_ms == 0',
     replace: 'local is_once = false',
   },
@@ -62,19 +62,19 @@ export const moreGuards: readonly Mutation[] = [
   },
   {
     guard: 'cancel in flight: no retry follows',
-    file: 'broker/redis/lua/modules/cancel.lua',
+    file: 'store/lua/modules/cancel.lua',
     find: "format_record(token, delivery, attempt, last_due or now, 'c')",
     replace: 'format_record(token, delivery, attempt, last_due or now)',
   },
   {
     guard: 'edit: the envelope is replaced',
-    file: 'broker/redis/lua/edit.lua',
+    file: 'store/lua/edit.lua',
     find: "redis.call('HSET', messages, id, envelope)",
     replace: "redis.call('HLEN', messages)",
   },
   {
     guard: 'resume: a pause ends',
-    file: 'broker/redis/lua/resume.lua',
+    file: 'store/lua/resume.lua',
     find: "redis.call('HDEL', meta, 'paused', 'held')",
     replace: "redis.call('HDEL', meta, 'held')",
   },
@@ -134,19 +134,19 @@ export const moreGuards: readonly Mutation[] = [
   },
   {
     guard: 'drain: what waits behind others of its key goes, too',
-    file: 'broker/redis/lua/clear.lua',
+    file: 'store/lua/clear.lua',
     find: "order_mode and set == scheduled and redis.call('ZRANGE', blocked, 0, LIMIT - 1, 'WITHSCORES') or {}",
     replace: '{}',
   },
   {
     guard: 'run now: the first one of a key stays the first one',
-    file: 'broker/redis/lua/reschedule.lua',
+    file: 'store/lua/reschedule.lua',
     find: "return order_mode and order_mode ~= 'limits' and last_due or to_time(score)",
     replace: 'return last_due and false or to_time(score)',
   },
   {
     guard: 'order: whoever settles learns from the answer what is due',
-    file: 'broker/redis/lua/settle.lua',
+    file: 'store/lua/settle.lua',
     find: "redis.pcall('GET', owner) == claimant then due = earliest",
     replace: "redis.pcall('GET', owner) == claimant and false then due = earliest",
   },
@@ -158,13 +158,13 @@ export const moreGuards: readonly Mutation[] = [
   },
   {
     guard: 'line for permits: whoever does not come when it is its turn keeps nobody waiting',
-    file: 'broker/redis/lua/permit.lua',
+    file: 'store/lua/permit.lua',
     find: 'and i <= before and has_come then ahead',
     replace: 'and i <= before and (has_come or true) then ahead',
   },
   {
     guard: 'count of permits: a lower limit holds for a process that is busy',
-    file: 'broker/redis/lua/permit.lua',
+    file: 'store/lua/permit.lua',
     find: 'if used > most then',
     replace: 'if false then',
   },

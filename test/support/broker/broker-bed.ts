@@ -23,8 +23,8 @@ import {
   type StoredMessage,
   type TagCancelResult,
   type TopicOrder,
-} from '../../../lib/broker/broker.interface.js';
-import { settleAll } from '../../../lib/broker/settle-all.js';
+} from '../../../lib/store/broker.interface.js';
+import { settleAll } from '../../../lib/store/settle-all.js';
 import type { Failure } from '../../../lib/messages/failure.js';
 import { type ClaimFields, type ServedClaim, Claimant } from './claimant.js';
 import { Received } from './received.js';

@@ -7,7 +7,7 @@ import {
   type Partition,
   ownerOf,
   tokenOf,
-} from '../../../lib/broker/broker.interface.js';
+} from '../../../lib/store/broker.interface.js';
 
 const EPOCH = '9f3ac07be41d2258';
 

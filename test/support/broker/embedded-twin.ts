@@ -1,9 +1,9 @@
 import { runInThisContext } from 'node:vm';
 import { Redis } from 'ioredis';
-import { EmbeddedData } from '../../../lib/broker/embedded/data/embedded-data.js';
-import { EmbeddedScripts } from '../../../lib/broker/embedded/embedded-scripts.js';
-import type { LuaRuntime } from '../../../lib/broker/embedded/lua/lua-library.js';
-import type { TranslatedScript } from '../../../lib/broker/embedded/translated-scripts.js';
+import { EmbeddedData } from '../../../lib/engines/embedded/data/embedded-data.js';
+import { EmbeddedScripts } from '../../../lib/engines/embedded/embedded-scripts.js';
+import type { LuaRuntime } from '../../../lib/engines/embedded/lua/lua-library.js';
+import type { TranslatedScript } from '../../../lib/engines/embedded/translated-scripts.js';
 import { translate } from '../../../scripts/setup/lua-translator.mjs';
 import { IS_REDIS_7, type PrivateRedis, startRedis } from '../servers/redis-server.js';
 

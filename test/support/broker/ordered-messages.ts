@@ -1,4 +1,4 @@
-import type { ClaimedMessage, NewMessage } from '../../../lib/broker/broker.interface.js';
+import type { ClaimedMessage, NewMessage } from '../../../lib/store/broker.interface.js';
 import { ACK, type BrokerBed } from './broker-bed.js';
 
 /** Stored ids of one key: what has the key as its id, and another one. */

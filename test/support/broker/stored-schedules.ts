@@ -1,4 +1,4 @@
-import type { CallId, Occurrence, OccurrenceResult, ScheduleWrite } from '../../../lib/broker/broker.interface.js';
+import type { CallId, Occurrence, OccurrenceResult, ScheduleWrite } from '../../../lib/store/broker.interface.js';
 import type { BrokerBed } from './broker-bed.js';
 
 /** What has schedules, and who owns the partition. */

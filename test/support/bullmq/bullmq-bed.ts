@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { FlowProducer, type Job, type JobsOptions, Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { RedisConnection } from '../../../lib/broker/redis/connection/redis-connection.js';
+import type { RedisConnection } from '../../../lib/engines/redis/connection/redis-connection.js';
 import { BullmqQueue } from '../../../lib/bullmq/bullmq-queue.js';
 
 export interface BullmqConnection {

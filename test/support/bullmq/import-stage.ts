@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { DelayedHandler, DelayQueueAdmin, type TopicOptions } from 'nestjs-delay-queue';
-import { loadIoRedis } from '../../../lib/broker/redis/connection/redis-clients.js';
-import { RedisConnection } from '../../../lib/broker/redis/connection/redis-connection.js';
+import { loadIoRedis } from '../../../lib/engines/redis/connection/redis-clients.js';
+import { RedisConnection } from '../../../lib/engines/redis/connection/redis-connection.js';
 import { BullmqImport } from '../../../lib/bullmq/bullmq-import.js';
 import type { BullmqQueue } from '../../../lib/bullmq/bullmq-queue.js';
 import { ImportGoal } from '../../../lib/bullmq/import-goal.js';

@@ -1,8 +1,8 @@
 import type { AdminDependencies } from '../../../lib/admin/admin-dependencies.js';
 import type { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
-import type { Broker, Receipt, TopicOrder } from '../../../lib/broker/broker.interface.js';
-import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
-import { type Around, type BrokerCall, wrapBroker } from '../../../lib/broker/wrap-broker.js';
+import type { Broker, Receipt, TopicOrder } from '../../../lib/store/broker.interface.js';
+import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
+import { type Around, type BrokerCall, wrapBroker } from '../../../lib/store/wrap-broker.js';
 import { encodeEnvelope } from '../../../lib/messages/envelope.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
 import { toStoredId } from '../../../lib/messages/stored-id.js';

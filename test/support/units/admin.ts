@@ -1,7 +1,7 @@
 import type { AdminDependencies } from '../../../lib/admin/admin-dependencies.js';
 import { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
 import { AuditLog } from '../../../lib/events/audit-log.js';
-import type { Broker } from '../../../lib/broker/broker.interface.js';
+import type { Broker } from '../../../lib/store/broker.interface.js';
 import type { Clock } from '../../../lib/time/clock.js';
 
 /** What an admin and its audit log need of a process that is silent. */

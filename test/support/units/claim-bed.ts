@@ -5,7 +5,7 @@ import {
   type ClaimedMessage,
   ownerOf,
   tokenOf,
-} from '../../../lib/broker/broker.interface.js';
+} from '../../../lib/store/broker.interface.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import type { Delivery } from '../../../lib/consumer/delivery/delivery.js';
 import { HandlerSlots, SlotPool } from '../../../lib/consumer/capacity/handler-slots.js';

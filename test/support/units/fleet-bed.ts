@@ -1,6 +1,6 @@
-import type { Owner, Partition } from '../../../lib/broker/broker.interface.js';
-import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
-import { type Around, type BrokerCall, wrapBroker } from '../../../lib/broker/wrap-broker.js';
+import type { Owner, Partition } from '../../../lib/store/broker.interface.js';
+import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
+import { type Around, type BrokerCall, wrapBroker } from '../../../lib/store/wrap-broker.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';

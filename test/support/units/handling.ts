@@ -1,5 +1,5 @@
-import type { TopicLimits } from '../../../lib/broker/broker.interface.js';
-import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
+import type { TopicLimits } from '../../../lib/store/broker.interface.js';
+import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { AbandonedCalls } from '../../../lib/consumer/delivery/abandoned-calls.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { ConsumptionLog, TopicLog } from '../../../lib/consumer/capacity/consumption-log.js';

@@ -1,8 +1,8 @@
-import type { DoctorCheck, DoctorFinding } from '../../../lib/broker/inspection.interface.js';
-import type { InspectedNode, InspectedServer } from '../../../lib/broker/redis/doctor/inspected-server.js';
-import { NotTold } from '../../../lib/broker/redis/connection/not-told.js';
-import { checkServer, warnAtBoot } from '../../../lib/broker/redis/doctor/server-checks.js';
-import { ServerInfo } from '../../../lib/broker/redis/connection/server-info.js';
+import type { DoctorCheck, DoctorFinding } from '../../../lib/store/inspection.interface.js';
+import type { InspectedNode, InspectedServer } from '../../../lib/engines/redis/doctor/inspected-server.js';
+import { NotTold } from '../../../lib/engines/redis/connection/not-told.js';
+import { checkServer, warnAtBoot } from '../../../lib/engines/redis/doctor/server-checks.js';
+import { ServerInfo } from '../../../lib/engines/redis/connection/server-info.js';
 
 /** What a server in perfect order says. */
 const INFO = {

@@ -5,7 +5,7 @@ import {
   type Settlement,
   ownerOf,
   tokenOf,
-} from '../../../lib/broker/broker.interface.js';
+} from '../../../lib/store/broker.interface.js';
 import type { AbandonedCalls } from '../../../lib/consumer/delivery/abandoned-calls.js';
 import { Delivery } from '../../../lib/consumer/delivery/delivery.js';
 import { HandlerSlots, SlotPool } from '../../../lib/consumer/capacity/handler-slots.js';

@@ -1,6 +1,6 @@
-import { type Broker, type Partition, ownerOf } from '../../../lib/broker/broker.interface.js';
-import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
-import { type BrokerCall, wrapBroker } from '../../../lib/broker/wrap-broker.js';
+import { type Broker, type Partition, ownerOf } from '../../../lib/store/broker.interface.js';
+import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
+import { type BrokerCall, wrapBroker } from '../../../lib/store/wrap-broker.js';
 import { ScheduleRunner } from '../../../lib/consumer/upkeep/schedule-runner.js';
 import type { QueueEvents } from '../../../lib/events/queue-events.interface.js';
 import { encodeEnvelope } from '../../../lib/messages/envelope.js';

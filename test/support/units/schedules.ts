@@ -1,6 +1,6 @@
-import type { Broker } from '../../../lib/broker/broker.interface.js';
-import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
-import { type Around, wrapBroker } from '../../../lib/broker/wrap-broker.js';
+import type { Broker } from '../../../lib/store/broker.interface.js';
+import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
+import { type Around, wrapBroker } from '../../../lib/store/wrap-broker.js';
 import { DeclaredSchedules } from '../../../lib/schedules/declared-schedules.js';
 import { DelayQueueSchedules, type SchedulesDependencies } from '../../../lib/schedules/delay-queue.schedules.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_DUE_TIMES } from '../../../lib/broker/broker.interface.js';
-import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
+import { MAX_DUE_TIMES } from '../../../lib/store/broker.interface.js';
+import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { BulkProgress } from '../../../lib/admin/bulk-options.js';
 import { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
-import { NO_TOKEN } from '../../../lib/broker/broker.interface.js';
-import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
+import { NO_TOKEN } from '../../../lib/store/broker.interface.js';
+import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ConfigurationError, InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DoctorReport } from '../../../lib/admin/doctor.js';
-import { type Broker, PROTOCOL_VERSION } from '../../../lib/broker/broker.interface.js';
-import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
+import { type Broker, PROTOCOL_VERSION } from '../../../lib/store/broker.interface.js';
+import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { testAdmin } from '../../support/units/admin.js';

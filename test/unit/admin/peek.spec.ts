@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
 import type { PeekOptions, PeekPage, PeekState } from '../../../lib/admin/peek.js';
-import type { PeekRequest } from '../../../lib/broker/broker.interface.js';
-import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
+import type { PeekRequest } from '../../../lib/store/broker.interface.js';
+import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Partition } from '../../../lib/broker/broker.interface.js';
-import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
+import type { Partition } from '../../../lib/store/broker.interface.js';
+import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { message } from '../../support/broker/broker-bed.js';

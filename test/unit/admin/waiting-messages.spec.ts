@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
 import type { BulkOptions, BulkProgress, BulkResult } from '../../../lib/admin/bulk-options.js';
 import type { MessageFilter } from '../../../lib/admin/message-filter.js';
-import type { Partition, Receipt } from '../../../lib/broker/broker.interface.js';
+import type { Partition, Receipt } from '../../../lib/store/broker.interface.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { AdminBed, NOW, TOPIC } from '../../support/units/admin-bed.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
-import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
+import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
+import { wrapBroker } from '../../../lib/store/wrap-broker.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { ConsumerRuntime } from '../../../lib/consumer/consumer.runtime.js';

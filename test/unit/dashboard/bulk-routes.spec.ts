@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
-import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
+import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
+import { wrapBroker } from '../../../lib/store/wrap-broker.js';
 import { BULK_ROUTES } from '../../../lib/dashboard/bulk.routes.js';
 import { Operations } from '../../../lib/dashboard/operations.js';
 import { Given, type RouteContext } from '../../../lib/dashboard/route.js';

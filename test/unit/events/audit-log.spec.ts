@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
-import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
-import { type BrokerCall, wrapBroker } from '../../../lib/broker/wrap-broker.js';
+import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
+import { type BrokerCall, wrapBroker } from '../../../lib/store/wrap-broker.js';
 import { AuditFailedError, BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';

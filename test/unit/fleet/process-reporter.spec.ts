@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { HistorySettings } from '../../../lib/broker/broker.interface.js';
-import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
-import { type BrokerCall, wrapBroker } from '../../../lib/broker/wrap-broker.js';
+import type { HistorySettings } from '../../../lib/store/broker.interface.js';
+import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
+import { type BrokerCall, wrapBroker } from '../../../lib/store/wrap-broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';
 import { type ProcessLook, ProcessReporter } from '../../../lib/fleet/process-reporter.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TopicConfig } from '../../../lib/broker/broker.interface.js';
+import type { TopicConfig } from '../../../lib/store/broker.interface.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ConfigurationError } from '../../../lib/errors/options.errors.js';
 import { FleetBed } from '../../support/units/fleet-bed.js';

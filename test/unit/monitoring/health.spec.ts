@@ -6,7 +6,7 @@ import {
   type PartitionCounters,
   type PartitionStats,
   type UnreachableServer,
-} from '../../../lib/broker/broker.interface.js';
+} from '../../../lib/store/broker.interface.js';
 import { DelayQueueHealth } from '../../../lib/monitoring/delay-queue.health.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import type { PartitionProgress, Progress, TopicProgress } from '../../../lib/fleet/progress.js';

@@ -7,7 +7,7 @@ import {
   type ReportedProcess,
   type ReportedReceiver,
   type SessionRecord,
-} from '../../../lib/broker/broker.interface.js';
+} from '../../../lib/store/broker.interface.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { MetricsReader } from '../../../lib/monitoring/metrics-reader.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
-import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
+import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
+import { wrapBroker } from '../../../lib/store/wrap-broker.js';
 import { SystemClock } from '../../../lib/time/clock.js';
 import { DelayQueueEvents } from '../../../lib/events/delay-queue.events.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ReportedProcess } from '../../../lib/broker/broker.interface.js';
+import type { ReportedProcess } from '../../../lib/store/broker.interface.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';

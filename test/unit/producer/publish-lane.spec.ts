@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { CallId, NewMessage, PublishResult, ReplicaRequirement } from '../../../lib/broker/broker.interface.js';
+import type { CallId, NewMessage, PublishResult, ReplicaRequirement } from '../../../lib/store/broker.interface.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { PublishLane, type PublishSink } from '../../../lib/producer/publish-lane.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { StoredMessage } from '../../../lib/broker/broker.interface.js';
-import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
+import type { StoredMessage } from '../../../lib/store/broker.interface.js';
+import { wrapBroker } from '../../../lib/store/wrap-broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ConfigurationError } from '../../../lib/errors/options.errors.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';

@@ -1,8 +1,8 @@
 import { Subject } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type Broker, ownerOf } from '../../../lib/broker/broker.interface.js';
-import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
-import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
+import { type Broker, ownerOf } from '../../../lib/store/broker.interface.js';
+import { wrapBroker } from '../../../lib/store/wrap-broker.js';
+import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 import { ConsumerRuntime } from '../../../lib/consumer/consumer.runtime.js';
 import { RetentionTrimmer } from '../../../lib/consumer/upkeep/retention-trimmer.js';

@@ -1,4 +1,4 @@
-import { assertLength } from '../../../../lib/broker/assert-times.js';
+import { assertLength } from '../../../../lib/store/assert-times.js';
 import {
   AT_ONCE,
   type BeginWindow,
@@ -9,7 +9,7 @@ import {
   epochOf,
   sessionOfOwner,
   tokenOf,
-} from '../../../../lib/broker/broker.interface.js';
+} from '../../../../lib/store/broker.interface.js';
 import { conclude } from './delivering.js';
 import { type KeyTerms, NO_RATE, beginOf } from './key-limits.js';
 import type { DeliveryRecord, LatestClaim, ModelPartition } from './model-partition.js';

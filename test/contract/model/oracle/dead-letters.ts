@@ -1,11 +1,11 @@
-import { assertLength } from '../../../../lib/broker/assert-times.js';
+import { assertLength } from '../../../../lib/store/assert-times.js';
 import {
   type CallId,
   type Death,
   NO_TOKEN,
   type Requeue,
   type RetentionLimits,
-} from '../../../../lib/broker/broker.interface.js';
+} from '../../../../lib/store/broker.interface.js';
 import type { ModelPartition } from './model-partition.js';
 
 // Dead letters and finished messages: see the scripts of the same names, and `list` for the list.

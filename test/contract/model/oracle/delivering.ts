@@ -1,4 +1,4 @@
-import { assertDelays, assertLength } from '../../../../lib/broker/assert-times.js';
+import { assertDelays, assertLength } from '../../../../lib/store/assert-times.js';
 import {
   type AcquireResult,
   type CallId,
@@ -10,7 +10,7 @@ import {
   type Owner,
   type Settlement,
   released,
-} from '../../../../lib/broker/broker.interface.js';
+} from '../../../../lib/store/broker.interface.js';
 import type { DeliveryRecord, LastRun, ModelPartition } from './model-partition.js';
 
 // From the claim of a message to its end: see the scripts of the same names, and `claiming.ts`.

@@ -1,4 +1,4 @@
-import type { RetentionLimits, StoredMessage } from '../../../../lib/broker/broker.interface.js';
+import type { RetentionLimits, StoredMessage } from '../../../../lib/store/broker.interface.js';
 import { type Entry, SortedSet } from './sorted-set.js';
 
 /** What is kept of a message that has ended. */

@@ -1,4 +1,4 @@
-import type { BeginWindow, Limits } from '../../../../lib/broker/broker.interface.js';
+import type { BeginWindow, Limits } from '../../../../lib/store/broker.interface.js';
 import { keyOf } from './key-of.js';
 import { RateLog } from './rate-log.js';
 import { SortedSet } from './sorted-set.js';

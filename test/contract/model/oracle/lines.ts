@@ -1,4 +1,4 @@
-import type { TopicOrder } from '../../../../lib/broker/broker.interface.js';
+import type { TopicOrder } from '../../../../lib/store/broker.interface.js';
 import { keyOf } from './key-of.js';
 import { KeyLimits, type KeyTerms } from './key-limits.js';
 import { SortedSet } from './sorted-set.js';

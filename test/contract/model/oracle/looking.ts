@@ -5,7 +5,7 @@ import {
   type PeekedMessages,
   type StoredMessage,
   sessionOfOwner,
-} from '../../../../lib/broker/broker.interface.js';
+} from '../../../../lib/store/broker.interface.js';
 import type { ModelPartition } from './model-partition.js';
 import type { Entry } from './sorted-set.js';
 

@@ -13,7 +13,7 @@ import {
   type Owner,
   type PartitionCounters,
   type StoredMessage,
-} from '../../../../lib/broker/broker.interface.js';
+} from '../../../../lib/store/broker.interface.js';
 import { FinishedMessages } from './finished-messages.js';
 import { Lines } from './lines.js';
 import { SortedSet, compareBytes } from './sorted-set.js';

@@ -1,4 +1,4 @@
-import type { BrokerOperations, Partition } from '../../../../lib/broker/broker.interface.js';
+import type { BrokerOperations, Partition } from '../../../../lib/store/broker.interface.js';
 import type { Clock } from '../../../../lib/time/clock.js';
 import { claim } from './claiming.js';
 import { removeDead, requeueDead, trimDead, trimFinished } from './dead-letters.js';

@@ -1,4 +1,4 @@
-import { assertDue, assertDues } from '../../../../lib/broker/assert-times.js';
+import { assertDue, assertDues } from '../../../../lib/store/assert-times.js';
 import type {
   CallId,
   CancelResult,
@@ -9,7 +9,7 @@ import type {
   PublishTerms,
   RescheduleResult,
   TagCancelResult,
-} from '../../../../lib/broker/broker.interface.js';
+} from '../../../../lib/store/broker.interface.js';
 import type { DeliveryRecord, ModelPartition } from './model-partition.js';
 
 // Publishing, and changing what waits: see the scripts of the same names.

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { EXACTNESS } from '../../../../lib/consumer/capacity/begin-estimate.js';
-import { AT_ONCE, type PermitRequest, type TopicLimits } from '../../../../lib/broker/broker.interface.js';
-import { EmbeddedBroker } from '../../../../lib/broker/embedded/embedded.broker.js';
-import { wrapBroker } from '../../../../lib/broker/wrap-broker.js';
+import { AT_ONCE, type PermitRequest, type TopicLimits } from '../../../../lib/store/broker.interface.js';
+import { EmbeddedBroker } from '../../../../lib/engines/embedded/embedded.broker.js';
+import { wrapBroker } from '../../../../lib/store/wrap-broker.js';
 import type { LimitedClaimant, Permits } from '../../../../lib/consumer/capacity/permits.js';
 import { TopicLimiter } from '../../../../lib/consumer/capacity/topic-limiter.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ExtendStatus, Partition, Receipt } from '../../../../lib/broker/broker.interface.js';
-import { EmbeddedBroker } from '../../../../lib/broker/embedded/embedded.broker.js';
+import type { ExtendStatus, Partition, Receipt } from '../../../../lib/store/broker.interface.js';
+import { EmbeddedBroker } from '../../../../lib/engines/embedded/embedded.broker.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 import { Call, Delivery } from '../../../../lib/consumer/delivery/delivery.js';
 import { HandlerSlots, SlotPool } from '../../../../lib/consumer/capacity/handler-slots.js';

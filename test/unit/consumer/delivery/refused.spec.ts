@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ClaimedMessage, ownerOf } from '../../../../lib/broker/broker.interface.js';
-import { EmbeddedBroker } from '../../../../lib/broker/embedded/embedded.broker.js';
+import { type ClaimedMessage, ownerOf } from '../../../../lib/store/broker.interface.js';
+import { EmbeddedBroker } from '../../../../lib/engines/embedded/embedded.broker.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 import { Delivery } from '../../../../lib/consumer/delivery/delivery.js';
 import { PartitionClaimer } from '../../../../lib/consumer/delivery/partition-claimer.js';

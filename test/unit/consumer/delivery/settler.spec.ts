@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { ownerOf } from '../../../../lib/broker/broker.interface.js';
-import { EmbeddedBroker } from '../../../../lib/broker/embedded/embedded.broker.js';
+import { ownerOf } from '../../../../lib/store/broker.interface.js';
+import { EmbeddedBroker } from '../../../../lib/engines/embedded/embedded.broker.js';
 import { Delivery } from '../../../../lib/consumer/delivery/delivery.js';
 import { Settler } from '../../../../lib/consumer/delivery/settler.js';
 import { ACKED } from '../../../../lib/consumer/delivery/verdict.js';

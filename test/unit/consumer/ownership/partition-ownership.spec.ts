@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { BrokerCall } from '../../../../lib/broker/wrap-broker.js';
+import type { BrokerCall } from '../../../../lib/store/wrap-broker.js';
 import { TopicConsumer } from '../../../../lib/consumer/ownership/topic-consumer.js';
 import { assignPartitions } from '../../../../lib/fleet/assign-partitions.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { EmbeddedBroker } from '../../../../lib/broker/embedded/embedded.broker.js';
+import { EmbeddedBroker } from '../../../../lib/engines/embedded/embedded.broker.js';
 import { ListedSchedules } from '../../../../lib/consumer/upkeep/listed-schedules.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 

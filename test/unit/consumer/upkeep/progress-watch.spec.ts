@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Broker, BrokerLink } from '../../../../lib/broker/broker.interface.js';
+import type { Broker, BrokerLink } from '../../../../lib/store/broker.interface.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 import { ProgressWatch, type Watched } from '../../../../lib/consumer/upkeep/progress-watch.js';
 import { type Progress, patienceOf } from '../../../../lib/fleet/progress.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { ownerOf } from '../../../../lib/broker/broker.interface.js';
+import { ownerOf } from '../../../../lib/store/broker.interface.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';
 import { Turns } from '../../../../lib/time/turns.js';
 import { OWNER, PARTITION, SECOND, START, every, second, world } from '../../../support/units/schedule-world.js';

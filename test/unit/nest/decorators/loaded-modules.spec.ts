@@ -31,7 +31,7 @@ describe('a decorator or a token', () => {
 
   it('would be seen to load it', async () => {
     expect(await foldersLoadedBy('lib/composition/delay-queue.connection.ts')).toEqual(
-      expect.arrayContaining(['admin', 'broker', 'consumer', 'events', 'monitoring', 'producer']),
+      expect.arrayContaining(['admin', 'consumer', 'events', 'monitoring', 'producer', 'store']),
     );
   });
 });

@@ -1,0 +1,215 @@
+import type { Cluster, Redis } from 'ioredis';
+import type { Clock } from '../../../time/clock.js';
+import { TimeUp, within } from '../../../time/deadline.js';
+import type { UnreachableServer } from '../../../store/broker.interface.js';
+import type { IoRedis, RedisClient } from './redis-clients.js';
+import { CONNECTION_CLOSED } from './redis-errors.js';
+import { RedisNode } from './redis-node.js';
+
+/** How long servers that hang may keep a boot waiting once another one has answered, in milliseconds. */
+const PATIENCE = 1000;
+
+export interface RedisNodesOptions {
+  readonly ioredis: IoRedis;
+  /** That for commands, before it connects. */
+  readonly client: RedisClient;
+  /** Where the client leads, for messages. */
+  readonly address: string;
+  readonly clock: Clock;
+}
+
+/** The servers that a client leads to: a single one, or the nodes of a cluster, each with its own clock, version and traits. */
+export class RedisNodes {
+  readonly #ioredis: IoRedis;
+  readonly #client: RedisClient;
+  readonly #clock: Clock;
+  /** The single one; of a cluster, what any key is taken for whose node is not known. */
+  readonly #anyone: RedisNode;
+  readonly #ofCluster = new Map<string, RedisNode>();
+  readonly #slots = new Map<string, number>();
+  readonly #stepListeners = new Set<() => void>();
+  readonly #traitsListeners = new Set<() => void>();
+  #stepped = false;
+
+  constructor({ ioredis, client, address, clock }: RedisNodesOptions) {
+    this.#ioredis = ioredis;
+    this.#client = client;
+    this.#clock = clock;
+    this.#anyone = this.#newNode(address, undefined);
+    if (!client.isCluster) {
+      this.#anyone.watch(client as Redis);
+      return;
+    }
+    client.on('+node', (node: Redis) => this.#at(addressOf(node)).watch(node));
+    client.on('node error', (error: Error, node: string) => this.#at(node).failed(error));
+    // Partitions may be elsewhere now, where the clock is another one.
+    client.on('refresh', () => {
+      this.#askNew();
+      this.#step();
+    });
+    // The connections to all nodes are made with the next call only; what is away is to be known before.
+    client.on('ready', () => void Promise.allSettled(this.#askAll()));
+  }
+
+  /** The node that holds a key, as far as this process knows. */
+  of(key: string): RedisNode {
+    if (!this.#client.isCluster) return this.#anyone;
+    const address = this.addressOf(key, this.#client);
+    return address === undefined ? this.#reference : this.#at(address);
+  }
+
+  /** Where a client of the cluster looks for a key: host and port; `undefined` if it does not know, or there is no cluster. */
+  addressOf(key: string, client: RedisClient): string | undefined {
+    return client.isCluster ? (client as Cluster).slots[this.#slotOf(key)]?.[0] : undefined;
+  }
+
+  /**
+   * To be called before a call about a key, or a sharded channel: refuses what is for a node that is away, and looks for that
+   * node. ioredis would try each such call 16 times, each time at a node that sends it to the one that is away.
+   *
+   * @throws an error that says that the connection is lost
+   */
+  assertReachable(key: string): void {
+    if (!this.#client.isCluster || this.#client.status !== 'ready' || !this.of(key).isAway) return;
+    (this.#client as Cluster).refreshSlotsCache();
+    throw new Error(CONNECTION_CLOSED);
+  }
+
+  /** The clock of the node that holds a key, epoch milliseconds with fractions. */
+  now(key: string): number {
+    return this.of(key).clock.now();
+  }
+
+  /** The local time at a time of the node that holds a key; both in epoch milliseconds. */
+  toLocal(key: string, time: number): number {
+    return this.of(key).clock.toLocal(time);
+  }
+
+  /** Calls the listener when a clock has stepped, or keys may be at another node. */
+  onStep(listener: () => void): () => void {
+    this.#stepListeners.add(listener);
+    return () => this.#stepListeners.delete(listener);
+  }
+
+  /** Calls the listener when a server turns out to know sharded pub/sub, or not any more. */
+  onTraits(listener: () => void): void {
+    this.#traitsListeners.add(listener);
+  }
+
+  /** The single server, or the masters of the cluster. */
+  get masters(): readonly RedisNode[] {
+    if (!this.#client.isCluster) return [this.#anyone];
+    const addresses = new Set<string>();
+    for (const slot of (this.#client as Cluster).slots) if (slot?.[0] !== undefined) addresses.add(slot[0]);
+    return [...addresses].map((address) => this.#at(address));
+  }
+
+  get unreachable(): readonly UnreachableServer[] {
+    return this.masters.flatMap(({ failure }) => failure ?? []);
+  }
+
+  /** A connection to a server that answers, if one is known. */
+  get answering(): Redis | undefined {
+    const addresses = this.masters.filter(({ failure }) => !failure).map(({ address }) => address);
+    if (!this.#client.isCluster) return addresses.length > 0 ? (this.#client as Redis) : undefined;
+    return (this.#client as Cluster).nodes('master').find((node) => addresses.includes(addressOf(node)));
+  }
+
+  /**
+   * Asks every master for its time, and those with a new connection for their version and what they can do. Resolves with the first answer; the
+   * others still count when they come.
+   *
+   * @throws what ioredis rejects with if none answers
+   */
+  async ask(): Promise<void> {
+    await firstOf(this.#askAll());
+  }
+
+  /** The same, but waits for those too that answer soon after the first one. */
+  async askPatiently(): Promise<void> {
+    const answers = this.#askAll();
+    await firstOf(answers);
+    await within(this.#clock, PATIENCE, Promise.allSettled(answers)).catch((error: unknown) => {
+      if (!(error instanceof TimeUp)) throw error;
+    });
+  }
+
+  #askAll(): Promise<void>[] {
+    if (!this.#client.isCluster) return [this.#anyone.ask(this.#client as Redis)];
+    const cluster = this.#client as Cluster;
+    const connections = new Map(cluster.nodes('all').map((node) => [addressOf(node), node]));
+    const { masters } = this;
+    // ioredis drops the connection to a node that is away, and makes it again with the next look at the slots.
+    if (cluster.status === 'ready' && masters.some(({ address }) => !connections.has(address)))
+      cluster.refreshSlotsCache();
+    return masters.map(async (node) => {
+      const connection = connections.get(node.address);
+      if (!connection) throw node.failure?.error ?? new Error(CONNECTION_CLOSED);
+      await node.ask(connection);
+    });
+  }
+
+  /** Asks masters that never answered, or not lately. */
+  #askNew(): void {
+    for (const connection of (this.#client as Cluster).nodes('master')) {
+      const node = this.#at(addressOf(connection));
+      if (!node.clock.isMeasured || node.failure) void node.ask(connection).catch(() => {});
+    }
+  }
+
+  /** A node of the cluster whose clock is known. */
+  get #reference(): RedisNode {
+    for (const node of this.#ofCluster.values()) if (node.clock.isMeasured) return node;
+    return this.#anyone;
+  }
+
+  #at(address: string): RedisNode {
+    let node = this.#ofCluster.get(address);
+    if (!node) this.#ofCluster.set(address, (node = this.#newNode(address, this.#reference)));
+    return node;
+  }
+
+  #newNode(address: string, like: RedisNode | undefined): RedisNode {
+    return new RedisNode({
+      address,
+      clock: this.#clock,
+      like,
+      onStep: () => this.#step(),
+      onTraits: () => this.#traitsListeners.forEach((listener) => listener()),
+    });
+  }
+
+  /** Tells of all that has stepped in this turn at once, and not in the middle of whatever reads a reply. */
+  #step(): void {
+    if (this.#stepped) return;
+    this.#stepped = true;
+    queueMicrotask(() => {
+      this.#stepped = false;
+      // Those that listen may change meanwhile.
+      const listeners = [...this.#stepListeners];
+      for (const listener of listeners) listener();
+    });
+  }
+
+  /** By the hash tag, of which there are as many as partitions and topics. */
+  #slotOf(key: string): number {
+    const tag = key.slice(0, key.indexOf('}') + 1);
+    let slot = this.#slots.get(tag);
+    if (slot === undefined) this.#slots.set(tag, (slot = new this.#ioredis.Command('get', [key]).getSlot()));
+    return slot;
+  }
+}
+
+/** As ioredis names its nodes. */
+function addressOf({ options }: Redis): string {
+  return `${options.host}:${options.port}`;
+}
+
+/** @throws what the first promise rejects with if all reject */
+async function firstOf(promises: readonly Promise<void>[]): Promise<void> {
+  try {
+    await Promise.any(promises);
+  } catch (error) {
+    throw (error as AggregateError).errors[0] ?? new Error(CONNECTION_CLOSED);
+  }
+}

@@ -1,0 +1,103 @@
+import type { Redis } from 'ioredis';
+import type { Log } from '../../../log.js';
+import { type IoRedis, type RedisClient, sentinelsOf } from './redis-clients.js';
+import { textOf, withoutSecrets } from './redis-errors.js';
+import { isReply } from '../../../store/reply-errors.js';
+
+/** Where a Sentinel says that it has swapped the primary of a group for another server: `<name> <host> <port> <host> <port>`. */
+const CHANNEL = '+switch-master';
+
+/** A server that a Sentinel calls the primary now. */
+interface Primary {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface SentinelWatchOptions {
+  readonly ioredis: IoRedis;
+  /** Host and port of the Sentinels, for messages. */
+  readonly address: string;
+  readonly log: Log;
+}
+
+/**
+ * Listens to the Sentinels, and makes connections anew that lead to a former primary. It confirms writes for some seconds after
+ * its successor has taken over, and drops them then. See docs/decisions/0040.
+ */
+export class SentinelWatch {
+  readonly #options: SentinelWatchOptions;
+  readonly #clients = new Set<Redis>();
+  #sentinels: readonly Redis[] = [];
+  /** What a Sentinel has told last. */
+  #primary: Primary | undefined;
+  /** What was told when a client was left last. */
+  readonly #leftFor = new WeakMap<Redis, Primary>();
+  #hasWarned = false;
+
+  constructor(options: SentinelWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Connects to all Sentinels of a client, if it has any. One that is away is tried until it is back. */
+  start(client: RedisClient): void {
+    const { name } = (client as Redis).options;
+    this.#sentinels = sentinelsOf(this.#options.ioredis, client);
+    for (const sentinel of this.#sentinels) {
+      sentinel.on('ready', () => void this.#subscribe(sentinel));
+      sentinel.on('message', (_channel, message: string) => {
+        const [group, , , host = '', port] = message.split(' ');
+        if (group === name) this.#switched({ host, port: Number(port) });
+      });
+      sentinel.connect().catch(() => {});
+    }
+  }
+
+  /** A client whose connections are to lead to the primary. */
+  add(client: RedisClient): void {
+    if (client.isCluster) return;
+    const redis = client as Redis;
+    this.#clients.add(redis);
+    // It may have asked a Sentinel that has not heard of the swap.
+    redis.on('ready', () => this.#follow(redis));
+    redis.on('end', () => this.#clients.delete(redis));
+  }
+
+  close(): void {
+    for (const sentinel of this.#sentinels) sentinel.disconnect();
+    this.#sentinels = [];
+  }
+
+  /** Never rejects. */
+  async #subscribe(sentinel: Redis): Promise<void> {
+    try {
+      await sentinel.subscribe(CHANNEL);
+    } catch (error) {
+      // On a connection that is lost it is tried again with the next one.
+      if (!isReply(error) || this.#hasWarned) return;
+      this.#hasWarned = true;
+      this.#options.log.warn(
+        `Sentinels of Redis at ${this.#options.address} do not tell this user of failovers, so that publishes can be lost with a ` +
+          `former primary: ${textOf(withoutSecrets(error))}. Allow SUBSCRIBE on the channel ${CHANNEL} there.`,
+      );
+    }
+  }
+
+  /** Each Sentinel tells of a swap once it knows, the last one about two seconds after the first. */
+  #switched(primary: Primary): void {
+    const { address, log } = this.#options;
+    const isNews = primary.host !== this.#primary?.host || primary.port !== this.#primary.port;
+    this.#primary = primary;
+    if (isNews) log.warn(`Redis at ${address} has another primary; the connections are made anew`);
+    for (const client of this.#clients) this.#follow(client);
+  }
+
+  /** Leaves a connection once for each time a Sentinel tells: it may write the address in another way than the socket. */
+  #follow(client: Redis): void {
+    const primary = this.#primary;
+    if (!primary || client.status !== 'ready' || this.#leftFor.get(client) === primary) return;
+    const { remoteAddress, remotePort } = client.stream;
+    if (remoteAddress === primary.host && remotePort === primary.port) return;
+    this.#leftFor.set(client, primary);
+    client.disconnect(true);
+  }
+}

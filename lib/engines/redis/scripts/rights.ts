@@ -1,0 +1,158 @@
+import { prefixInKeys } from '../../../store/keys.js';
+import type { LuaScript, ScriptName } from '../../../store/lua/lua-script.js';
+import { SCRIPTS } from '../../../store/lua/script-sources.js';
+
+/** What a user of Redis is there for: an application that only publishes, one that handles, or somebody who operates them. */
+export const ROLES = ['producer', 'consumer', 'operator'] as const;
+
+export type Role = (typeof ROLES)[number];
+
+const ALL = ROLES;
+
+/** Who runs which script. `probe` tries the commands of all others and needs none itself. */
+const RUN_BY: Readonly<Record<Exclude<ScriptName, 'probe'>, readonly Role[]>> = {
+  acquire: ['consumer'],
+  'append-audit': ['operator'],
+  'append-events': ALL,
+  cancel: ALL,
+  'cancel-tagged': ALL,
+  claim: ['consumer'],
+  clear: ['operator'],
+  configure: ALL,
+  'count-due': ['consumer', 'operator'],
+  'due-schedules': ['consumer'],
+  edit: ['operator'],
+  explain: ['consumer', 'operator'],
+  extend: ['consumer'],
+  'forget-sessions': ['consumer'],
+  get: ['consumer', 'operator'],
+  hold: ['consumer', 'operator'],
+  leave: ['consumer'],
+  list: ['consumer', 'operator'],
+  'list-tagged': ['consumer', 'operator'],
+  pause: ['operator'],
+  permit: ['consumer'],
+  publish: ALL,
+  'publish-occurrence': ['consumer'],
+  'put-schedule': ['consumer', 'operator'],
+  release: ['consumer'],
+  'remove-dead': ['operator'],
+  'remove-field': ['consumer', 'operator'],
+  'remove-schedule': ['consumer', 'operator'],
+  'replace-field': ALL,
+  report: ['consumer'],
+  'report-work': ['consumer'],
+  'requeue-dead': ['operator'],
+  reschedule: ALL,
+  resume: ['operator'],
+  'set-aside': ['consumer'],
+  'set-field': ALL,
+  'set-terms': ['consumer'],
+  'set-keys-aside': ALL,
+  settle: ['consumer'],
+  stats: ALL,
+  'trim-dead': ['consumer'],
+  'trim-finished': ['consumer'],
+};
+
+/** What every role needs beside scripts. With DEL scripts begin on a Redis that knows no script flags. */
+const COMMON = ['DEL', 'EVAL', 'EVALSHA', 'HGET', 'HGETALL', 'HMGET', 'INFO', 'TIME', 'ZRANGEBYLEX'];
+
+/** Subscribing, the question whether its node answers, and the events of the fleet. */
+const LISTENING = ['PTTL', 'SUBSCRIBE', 'UNSUBSCRIBE', 'XREAD', 'XREVRANGE'];
+
+/** Where schedules are, and what is known of them. */
+const SCHEDULES = ['HSCAN', 'ZMSCORE'];
+
+/** What is sent beside scripts: the search for an id, sessions and topics, signals, and what a connection asks at its start. */
+const PLAIN: Readonly<Record<Role, readonly string[]>> = {
+  producer: COMMON,
+  consumer: [...COMMON, ...LISTENING, ...SCHEDULES, 'HSET', 'HSETNX', 'PUBLISH'],
+  // The last ones are for the doctor, and HSETNX for an import.
+  operator: [...COMMON, ...LISTENING, ...SCHEDULES, 'HSETNX', 'CONFIG|GET', 'SCAN', 'SLOWLOG|GET', 'WAIT'],
+};
+
+/** Signals within a shard, by the command that has the same part elsewhere. */
+const SHARDED: Readonly<Record<string, string>> = {
+  PUBLISH: 'SPUBLISH',
+  SUBSCRIBE: 'SSUBSCRIBE',
+  UNSUBSCRIBE: 'SUNSUBSCRIBE',
+};
+
+/** What ioredis asks a Cluster. */
+const OF_CLUSTER = ['ASKING', 'CLUSTER|INFO', 'CLUSTER|SLOTS'];
+
+/** How scripts name the commands they call, and the trial of all of them. */
+const CALL = /\b(?:p?call|try)\('([A-Z]+)'/g;
+
+/** A command that a script may call in another way than by its name at that place. */
+const WORD = /'([A-Z]+)'/g;
+
+/** Found once: that takes long, and is asked before each call of a process whose user may not do everything. */
+let commandsOfScripts: ReadonlyMap<ScriptName, readonly string[]> | undefined;
+
+/** The Redis commands that a script calls; for signals, that of a server without shards. */
+export function commandsOfScript(name: ScriptName): readonly string[] {
+  commandsOfScripts ??= findCommands();
+  return commandsOfScripts.get(name) as readonly string[];
+}
+
+function findCommands(): Map<ScriptName, readonly string[]> {
+  const scripts = Object.entries(SCRIPTS) as [ScriptName, LuaScript][];
+  const known = new Set(scripts.flatMap(([, { source }]) => matches(source, CALL)));
+  const commandsIn = (source: string): readonly string[] => {
+    const signals = /\bcall\(wake_command\b/.test(source) ? ['PUBLISH'] : [];
+    return [...new Set([...matches(source, WORD).filter((word) => known.has(word)), ...signals])].toSorted();
+  };
+  return new Map(scripts.map(([name, { source }]) => [name, commandsIn(source)]));
+}
+
+export interface RightsOptions {
+  /** Whether it is a Redis Cluster. */
+  readonly cluster?: boolean;
+}
+
+/** The Redis commands that a role needs, in the order of the alphabet; of a command with parts as `CONFIG|GET`. */
+export function commandsOf(role: Role, { cluster = false }: RightsOptions = {}): string[] {
+  const scripts = Object.entries(RUN_BY).flatMap(([name, roles]) => (roles.includes(role) ? [name as ScriptName] : []));
+  const commands = new Set([...PLAIN[role], ...scripts.flatMap(commandsOfScript)]);
+  if (cluster) {
+    const sharded = Object.keys(SHARDED).flatMap((command) => (commands.has(command) ? (SHARDED[command] ?? []) : []));
+    for (const command of [...sharded, ...OF_CLUSTER]) commands.add(command);
+  }
+  return [...commands].toSorted();
+}
+
+export interface AclOptions extends RightsOptions {
+  /** Name of the user. */
+  readonly user: string;
+  readonly prefix: string;
+}
+
+/** What gives a user of Redis all that a role needs and nothing else, but for a password. */
+export function aclRule(role: Role, { user, prefix, ...options }: AclOptions): string {
+  const commands = commandsOf(role, options).map((command) => `+${command.toLowerCase()}`);
+  const names = `{${prefixInKeys(prefix)}:*`;
+  return [`ACL SETUSER ${user} on resetkeys resetchannels ~${names} &${names} -@all`, ...commands].join(' ');
+}
+
+/**
+ * Of the commands that Redis refuses those that a role cannot do without.
+ *
+ * @param refused as the trial of all commands reports them, each with what Redis said
+ * @param role `undefined`: all of them
+ */
+export function neededOf(refused: readonly string[], role: Role | undefined): string[] {
+  if (role === undefined || refused.length === 0) return [...refused];
+  const needed = new Set(commandsOf(role, { cluster: true }));
+  return refused.filter((text) => needed.has(commandOfRefusal(text)));
+}
+
+/** The command that the trial of all commands reports as refused. */
+export function commandOfRefusal(text: string): string {
+  return text.slice(0, text.indexOf(':'));
+}
+
+function matches(source: string, pattern: RegExp): string[] {
+  return Array.from(source.matchAll(pattern), ([, word = '']) => word);
+}

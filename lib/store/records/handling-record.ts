@@ -1,0 +1,46 @@
+import { MAX_ATTEMPTS } from '../../checks/limits.js';
+import { isPlainObject } from '../../checks/kinds.js';
+import { isWithin } from '../../checks/validate.js';
+import { decodeBackoff, encodeBackoff } from '../../messages/backoff.js';
+import type { RetentionLimits, TopicHandling } from '../broker.interface.js';
+
+/** JSON without a space; nothing for the defaults. */
+export function encodeHandling({ backoff, ...handling }: TopicHandling = {}): string {
+  const text = JSON.stringify({ ...handling, ...(backoff && { backoff: encodeBackoff(backoff) }) });
+  return text === '{}' ? '' : text;
+}
+
+/** What cannot be read counts as not there; what a later version has written beside it stays. */
+export function decodeHandling(text: unknown): TopicHandling | undefined {
+  const { attempts, backoff, expireAfter, delivery, deadLetter, finished, serializer, ...more } = membersOf(text);
+  const known: TopicHandling = {
+    attempts: isWithin(attempts, 1, MAX_ATTEMPTS) ? attempts : undefined,
+    backoff: decodeBackoff(backoff),
+    expireAfter: isWithin(expireAfter, 1, Infinity) ? expireAfter : undefined,
+    delivery: delivery === 'at-most-once' ? delivery : undefined,
+    deadLetter: retentionOf(deadLetter),
+    finished: retentionOf(finished),
+    serializer: serializer === true ? serializer : undefined,
+  };
+  const handling = Object.fromEntries(Object.entries({ ...more, ...known }).filter(([, one]) => one !== undefined));
+  return Object.keys(handling).length === 0 ? undefined : handling;
+}
+
+function membersOf(text: unknown): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(String(text));
+    return isPlainObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function retentionOf(stored: unknown): RetentionLimits | undefined {
+  if (!isPlainObject(stored)) return undefined;
+  const { maxAge, maxCount } = stored;
+  const limits = {
+    ...(isWithin(maxAge, 1, Infinity) && { maxAge }),
+    ...(isWithin(maxCount, 0, Infinity) && { maxCount }),
+  };
+  return Object.keys(limits).length === 0 ? undefined : limits;
+}
