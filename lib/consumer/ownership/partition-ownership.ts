@@ -70,7 +70,10 @@ export class PartitionOwnership implements PartitionOwner {
     if (this.#wanted && !this.#owner) this.#moves.poke();
   }
 
-  /** Its owner has told that it released the partition: takes it, if this process waits for it. Who owns it may have been replaced unawares. */
+  /**
+   * Its owner has told that it released the partition: takes it, if this process waits for it. One that still seems to have it may have been
+   * replaced without noticing, and looks.
+   */
   freed(): void {
     if (this.#owner) return this.verify();
     if (!this.#wanted) return;
