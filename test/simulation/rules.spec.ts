@@ -8,6 +8,9 @@ import { simulate } from './simulate.js';
 import { TimeLine } from './time-line.js';
 import type { Faults } from './world/faults.js';
 
+/** In so many seeds at most the end of a simulation has to show that a guard is off. */
+const MOST_SEEDS = 40;
+
 // In a variable, since a script without types is imported.
 const MUTATIONS = '../fleet/faults/mutations/index.mjs';
 let mutations: readonly Mutation[];
@@ -90,41 +93,48 @@ describe('the rules of a simulation', () => {
 });
 
 describe('the end of a simulation', () => {
-  it.each<{ epilogue: string; guard: string; seed: number; topic: string; shards?: number }>([
-    { epilogue: 'flushFleet', guard: 'lost session: its topics', seed: 5, topic: 'plain' },
-    { epilogue: 'flushProducers', guard: 'lost partition', seed: 5, topic: 'plain' },
-    { epilogue: 'flushPermits', guard: 'end of permits: whoever was away', seed: 5, topic: 'limited' },
-    { epilogue: 'changeLimits', guard: 'changed limits: partitions', seed: 5, topic: 'rated-keys' },
-    { epilogue: 'hang', guard: 'abandoned run: it spends attempts', seed: 5, topic: 'hanging' },
-    { epilogue: 'removeHead', guard: 'order: a key without a head', seed: 5, topic: 'ordered' },
-    { epilogue: 'crash', guard: 'suspects: those of all partitions', seed: 5, topic: 'plain' },
-    { epilogue: 'fill', guard: 'full Redis: outcomes that take memory', seed: 5, topic: 'plain' },
-    { epilogue: 'crowd', guard: 'full Redis: a partition with a crowd', seed: 5, topic: 'plain' },
-    { epilogue: 'fallSilent', guard: 'end of a session', seed: 5, topic: 'plain' },
-    { epilogue: 'cutSignals', guard: 'echo', seed: 5, topic: 'plain' },
-    { epilogue: 'lowerFlight', guard: 'count of permits: a lower', seed: 6, topic: 'limited' },
-    { epilogue: 'standInLine', guard: 'line for permits', seed: 1, topic: 'limited' },
-    { epilogue: 'farAway', guard: 'begin of a permit: it follows', seed: 1, topic: 'rated' },
-    { epilogue: 'damageBackoff', guard: 'stored options', seed: 1, topic: 'plain' },
-    { epilogue: 'dieLate', guard: 'dead letters', seed: 1, topic: 'few-attempts' },
-    { epilogue: 'drain', guard: 'drain', seed: 1, topic: 'ordered' },
-    { epilogue: 'runHead', guard: 'run now', seed: 1, topic: 'ordered-rated' },
-    { epilogue: 'findTwins', guard: 'search among several', seed: 1, topic: 'few-attempts' },
-    { epilogue: 'resumeHeld', guard: 'hold of a handler', seed: 2, topic: 'busy' },
-    { epilogue: 'resumeUnheard', guard: 'paused partition', seed: 1, topic: 'plain' },
-    { epilogue: 'goOnUnheard', guard: 'order: whoever settles', seed: 1, topic: 'ordered' },
-    { epilogue: 'receiveAtOnce', guard: 'receiving: nothing', seed: 1, topic: 'plain' },
-    { epilogue: 'occurLate', guard: 'schedules: what is late', seed: 2, topic: 'recurring' },
-    { epilogue: 'moveSchedule', guard: 'schedules: what was stored', seed: 1, topic: 'plain' },
-    { epilogue: 'pruneStopped', guard: 'prune: a topic', seed: 1, topic: 'plain' },
-    { epilogue: 'takeTurns', guard: 'turns: what is due', seed: 1, topic: 'first,second' },
-    { epilogue: 'silenceShard', guard: 'unanswered claim: its slots', seed: 1, topic: 'plain,first,second', shards: 3 },
-    { epilogue: 'leaveShard', guard: 'failed claim: its slots', seed: 1, topic: 'first,second', shards: 3 },
-    { epilogue: 'emptyShard', guard: 'lost session: a process that finds', seed: 27, topic: 'plain', shards: 2 },
-  ])('$epilogue: shows that a guard is off: $guard', async ({ epilogue, guard, seed, topic, shards = 1 }) => {
-    const plan = { seed, messages: 30, processes: 4, topics: topic.split(','), epilogue, faults: { shards } };
-    expect((await simulate(evaluate(await without(guard)), plan)).violations).not.toEqual([]);
-    expect((await simulate(intact, plan)).violations).toEqual([]);
+  // In one of the first seeds; which one changes with each call that the product makes.
+  it.each<{ epilogue: string; guard: string; topic: string; shards?: number }>([
+    { epilogue: 'flushFleet', guard: 'lost session: its topics', topic: 'plain' },
+    { epilogue: 'flushProducers', guard: 'lost partition', topic: 'plain' },
+    { epilogue: 'flushPermits', guard: 'end of permits: whoever was away', topic: 'limited' },
+    { epilogue: 'changeLimits', guard: 'changed limits: partitions', topic: 'rated-keys' },
+    { epilogue: 'hang', guard: 'abandoned run: it spends attempts', topic: 'hanging' },
+    { epilogue: 'removeHead', guard: 'order: a key without a head', topic: 'ordered' },
+    { epilogue: 'crash', guard: 'suspects: those of all partitions', topic: 'plain' },
+    { epilogue: 'fill', guard: 'full Redis: outcomes that take memory', topic: 'plain' },
+    { epilogue: 'crowd', guard: 'full Redis: a partition with a crowd', topic: 'plain' },
+    { epilogue: 'fallSilent', guard: 'end of a session', topic: 'plain' },
+    { epilogue: 'cutSignals', guard: 'echo', topic: 'plain' },
+    { epilogue: 'lowerFlight', guard: 'count of permits: a lower', topic: 'limited' },
+    { epilogue: 'standInLine', guard: 'line for permits', topic: 'limited' },
+    { epilogue: 'farAway', guard: 'begin of a permit: it follows', topic: 'rated' },
+    { epilogue: 'damageBackoff', guard: 'stored options', topic: 'plain' },
+    { epilogue: 'dieLate', guard: 'dead letters', topic: 'few-attempts' },
+    { epilogue: 'drain', guard: 'drain', topic: 'ordered' },
+    { epilogue: 'runHead', guard: 'run now', topic: 'ordered-rated' },
+    { epilogue: 'findTwins', guard: 'search among several', topic: 'few-attempts' },
+    { epilogue: 'resumeHeld', guard: 'hold of a handler', topic: 'busy' },
+    { epilogue: 'resumeUnheard', guard: 'paused partition', topic: 'plain' },
+    { epilogue: 'goOnUnheard', guard: 'order: whoever settles', topic: 'ordered' },
+    { epilogue: 'receiveAtOnce', guard: 'receiving: nothing', topic: 'plain' },
+    { epilogue: 'occurLate', guard: 'schedules: what is late', topic: 'recurring' },
+    { epilogue: 'moveSchedule', guard: 'schedules: what was stored', topic: 'plain' },
+    { epilogue: 'pruneStopped', guard: 'prune: a topic', topic: 'plain' },
+    { epilogue: 'takeTurns', guard: 'turns: what is due', topic: 'first,second' },
+    { epilogue: 'silenceShard', guard: 'unanswered claim: its slots', topic: 'plain,first,second', shards: 3 },
+    { epilogue: 'leaveShard', guard: 'failed claim: its slots', topic: 'first,second', shards: 3 },
+    { epilogue: 'emptyShard', guard: 'lost session: a process that finds', topic: 'plain', shards: 2 },
+  ])('$epilogue: shows that a guard is off: $guard', async ({ epilogue, guard, topic, shards = 1 }) => {
+    const copy = evaluate(await without(guard));
+    const plan = { messages: 30, processes: 4, topics: topic.split(','), epilogue, faults: { shards } };
+    let shown: number | undefined;
+    for (let seed = 1; seed <= MOST_SEEDS && shown === undefined; seed++) {
+      const { violations } = await simulate(copy, { seed, ...plan });
+      if (violations.length > 0) shown = seed;
+    }
+    expect(shown).toBeDefined();
+    expect((await simulate(intact, { seed: shown as number, ...plan })).violations).toEqual([]);
   });
 });
 
