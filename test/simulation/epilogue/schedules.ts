@@ -75,8 +75,8 @@ export async function pruneStopped(stage: Stage): Promise<void> {
   await stage.answer(Promise.all([first, ...others].map(async ({ connection }) => connection.consumers.stop())));
   await stage.wait(CAUGHT_UP);
   last.startProducer().catch((error: unknown) => scene.rules.failed('a producer starts', error));
-  await stage.until(() => stage.running.length > others.length + 1, CAUGHT_UP);
-  const pruned = await stage.answer(stage.running.at(-1)?.connection.schedules.prune() ?? Promise.resolve([]));
+  await stage.until(() => last.process?.connection !== undefined, CAUGHT_UP);
+  const pruned = await stage.answer(last.process?.connection?.schedules.prune() ?? Promise.resolve([]));
   if (pruned.length > 0) stage.violated(`${pruned.join()} is pruned while nobody handles its topic`, pruned);
   await stage.answer(first.connection.schedules.remove(schedule.id));
 }

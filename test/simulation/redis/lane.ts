@@ -7,6 +7,9 @@ import type { Host } from './link.js';
 import type { Server } from './server.js';
 import type { Shard } from './shard.js';
 
+/** In milliseconds: Redis knows calls again for two minutes by its clock, which may be set ahead by one of them. */
+const LATEST_COPY = 60_000;
+
 export interface Request {
   readonly name: string;
   /** One of those that it is about. `undefined`: any shard can answer it. */
@@ -206,7 +209,7 @@ export class Lane {
   #copyLater(request: Request): void {
     const { world, faults, shard, random } = this.#options;
     const { term } = shard;
-    world.after(exponential(random, faults.copyDelay), () => {
+    world.after(Math.min(LATEST_COPY, exponential(random, faults.copyDelay)), () => {
       // What was sent to a server that is none any more, or has the key no more, has no effect.
       if (term === shard.term && this.#holds(request)) this.#run(request, ' (late copy)');
     });
