@@ -18,7 +18,7 @@ const CONSUMER = [
 ];
 const RUNTIME = [...CONSUMER, 'producer', 'schedules', 'admin', 'monitoring', ...BELOW_RUNTIME];
 
-const STORE = ['store', 'store/operations', 'store/records', 'store/lua'];
+const STORE = ['store', 'store/lua'];
 const REDIS = ['engines/redis', 'engines/redis/scripts', 'engines/redis/connection'];
 
 /**
@@ -35,10 +35,8 @@ const LAYERS = {
   version: {},
   messages: {},
   middleware: { folders: ['messages'] },
-  // What is in Redis. Of the folder itself, the folders in it take what is known to all of them, such as the names of keys.
+  // What is in Redis.
   'store/lua': {},
-  'store/records': { folders: ['store', 'store/lua', 'messages'] },
-  'store/operations': { folders: ['store', 'store/records', 'store/lua', 'messages'] },
   store: { folders: ['store/lua', 'messages'] },
   // Who runs it. No engine knows of another one.
   'engines/redis/connection': { folders: ['store'], packages: ['ioredis'] },

@@ -41,7 +41,7 @@ export { type Topic, type TopicRef, topic } from './messages/topic.js';
 export type { DelayQueueTopics } from './messages/delay-queue-topics.interface.js';
 export type { HandledPayload, NamedTopic, PublishedPayload, TopicName } from './messages/payload-types.js';
 export type { MessageRef } from './messages/message-ref.js';
-export type { CancelResult, RescheduleResult } from './store/broker.interface.js';
+export type { CancelResult, RescheduleResult } from './store/messages/change-message.js';
 export type { CancelTaggedResult } from './producer/message-changes.js';
 
 // Handling

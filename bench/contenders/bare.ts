@@ -14,7 +14,7 @@ interface Internals {
   readonly NUMBERS_PER_RECORD: number;
   readonly scriptOf: (name: string) => { readonly source: string } & LoadedScript;
   readonly toStoredId: (id: string) => string;
-  readonly RedisKeys: new (prefix: string) => {
+  readonly StoreKeys: new (prefix: string) => {
     partition(partition: { topic: string; index: number }): object;
     answered(partition: { topic: string; index: number }, caller: string): string;
   };
@@ -22,7 +22,7 @@ interface Internals {
 
 // In a variable, so that the compiler does not compile the library too.
 const INTERNALS = '../internals.js';
-const { CLAIM_HEAD, NUMBERS_PER_RECORD, RedisKeys, scriptOf, toStoredId } = (await import(INTERNALS)) as Internals;
+const { CLAIM_HEAD, NUMBERS_PER_RECORD, StoreKeys, scriptOf, toStoredId } = (await import(INTERNALS)) as Internals;
 
 const SCRIPTS = ['publish', 'claim', 'settle', 'acquire'] as const;
 
@@ -52,7 +52,7 @@ class BarePartition {
   constructor(redis: Redis, scripts: LoadedScripts, topic: string, index: number) {
     this.#redis = redis;
     this.#scripts = scripts;
-    const keys = new RedisKeys('dq');
+    const keys = new StoreKeys('dq');
     const answered = keys.answered({ topic, index }, randomUUID());
     this.#names = new Map(Object.entries({ ...keys.partition({ topic, index }), answered }));
   }

@@ -3,7 +3,7 @@ import type { EventSink } from '../events/queue-events.interface.js';
 import type { Log } from '../log.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import type { Clock } from '../time/clock.js';
-import { serveWithin } from '../store/serve.js';
+import { serveWithin } from '../store/calls/serve.js';
 
 /** What every operation of the admin works with. */
 export interface AdminDependencies {

@@ -1,4 +1,5 @@
-import type { DueCounts, Partition } from '../store/broker.interface.js';
+import type { DueCounts } from '../store/messages/partition-counts.js';
+import type { Partition } from '../store/partition.js';
 import { type Rules, applyRules, integer, orElse } from '../checks/rules.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { optionalTime, toDate } from '../time/date.js';
@@ -151,13 +152,15 @@ async function countTopics(
   times: readonly number[],
 ): Promise<Pick<Agenda, 'topics' | 'unreachable'>> {
   const { broker } = dependencies;
-  const topics = topic === undefined ? await served(dependencies, () => broker.topics()) : [topic];
+  const topics = topic === undefined ? await served(dependencies, () => broker.fleet.topics()) : [topic];
   const partitions = await served(dependencies, async () => {
     if (topic !== undefined) return partitionsToAsk(broker, topic);
-    const configs = await broker.configsOf(topics);
+    const configs = await broker.fleet.configsOf(topics);
     return topics.flatMap((name, i) => partitionsOf(name, configs[i]?.partitions ?? 0));
   });
-  const counted = await askPartitions(dependencies, partitions, (partition) => broker.countDue(partition, times));
+  const counted = await askPartitions(dependencies, partitions, (partition) =>
+    broker.messages.countDue(partition, times),
+  );
   const agendas = new Map<string, TopicAgenda>();
   for (const [partition, counts] of counted.answers) {
     if (counts.scheduled > 0) agendas.set(partition.topic, added(agendas.get(partition.topic), partition, counts));

@@ -1,5 +1,6 @@
-import type { Broker, Partition } from '../store/broker.interface.js';
-import { settleSome } from '../store/settle-some.js';
+import type { Broker } from '../store/broker.interface.js';
+import type { Partition } from '../store/partition.js';
+import { settleSome } from '../store/calls/settle-some.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { partitionsOf } from '../store/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
@@ -72,9 +73,9 @@ export function answersOf<T>(
  * of the topic itself is away.
  */
 export async function partitionsToAsk(broker: Broker, topic: string): Promise<Partition[]> {
-  const [listed] = await broker.configsOf([topic]).catch((error: unknown) => {
+  const [listed] = await broker.fleet.configsOf([topic]).catch((error: unknown) => {
     if (error instanceof BrokerUnavailableError && error.transient) return [undefined];
     throw error;
   });
-  return partitionsOf(topic, (listed ?? (await broker.configOf(topic)))?.partitions ?? 0);
+  return partitionsOf(topic, (listed ?? (await broker.fleet.configOf(topic)))?.partitions ?? 0);
 }

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { MAX_BATCH, type CallId } from '../store/broker.interface.js';
+import { type CallId, MAX_BATCH } from '../store/partition.js';
 import { sleep } from '../time/sleep.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import type { CheckedBulkOptions } from './bulk-options.js';

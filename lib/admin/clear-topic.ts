@@ -1,4 +1,4 @@
-import type { Partition } from '../store/broker.interface.js';
+import type { Partition } from '../store/partition.js';
 import { existingPartitions } from '../store/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { type BulkStep, runBulk } from './bulk.js';
@@ -35,7 +35,7 @@ async function* stepsOf(
   state: ClearedState,
 ): AsyncGenerator<BulkStep, void> {
   const { broker } = dependencies;
-  const stats = await served(dependencies, () => broker.stats(partition));
+  const stats = await served(dependencies, () => broker.messages.stats(partition));
   if (stats[state] === 0) return;
   let matched = stats[state];
   // Only a step that was taken can leave some: a dry run has one step.
@@ -46,7 +46,7 @@ async function* stepsOf(
       matched,
       examples: async (most) => firstOf(dependencies, partition, state, most),
       apply: async (send) => {
-        const result = await send((call) => broker.clear(partition, call, state));
+        const result = await send((call) => broker.messages.clear(partition, call, state));
         more = result.more;
         return result.removed;
       },
@@ -63,6 +63,6 @@ async function firstOf(
 ): Promise<MessageDetails[]> {
   const { broker, serializerOf } = dependencies;
   const request = { state, limit: most, maxBytes: MAX_PAGE_LENGTH };
-  const { messages } = await served(dependencies, () => broker.peek(partition, request));
+  const { messages } = await served(dependencies, () => broker.messages.peek(partition, request));
   return messages.map((stored) => toDetails(partition, stored, serializerOf(partition.topic)));
 }

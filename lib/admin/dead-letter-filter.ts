@@ -1,4 +1,4 @@
-import type { ListedDeadLetter } from '../store/broker.interface.js';
+import type { ListedDeadLetter } from '../store/dead-letters/dead-letters.js';
 import { describe } from '../checks/describe.js';
 import { assertOneOf, assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';

@@ -1,4 +1,4 @@
-import type { ListedDeadLetter } from '../store/broker.interface.js';
+import type { ListedDeadLetter } from '../store/dead-letters/dead-letters.js';
 import { toDate } from '../time/date.js';
 import type { Failure, FailureReason } from '../messages/failure.js';
 import { fromStoredId } from '../messages/stored-id.js';

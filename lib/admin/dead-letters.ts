@@ -1,11 +1,5 @@
-import {
-  MAX_BATCH,
-  type CallId,
-  type Death,
-  type ListedDeadLetter,
-  type Partition,
-  type Requeue,
-} from '../store/broker.interface.js';
+import type { Death, ListedDeadLetter, Requeue } from '../store/dead-letters/dead-letters.js';
+import { type CallId, MAX_BATCH, type Partition } from '../store/partition.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { MessageRef } from '../messages/message-ref.js';
 import { assertPayload } from '../messages/payload-schema.js';
@@ -78,7 +72,7 @@ export class DeadLetters {
       { ...checked, begin },
       (partition, call, letters) => {
         const requeues = letters.map((letter) => toRequeue(letter, replacement, broker.now()));
-        return broker.requeueDead(partition, call, requeues, delay);
+        return broker.deadLetters.requeueDead(partition, call, requeues, delay);
       },
     );
     return { ...counts, requeued: changed };
@@ -98,14 +92,14 @@ export class DeadLetters {
       name,
       selection,
       { ...checked, begin },
-      (partition, call, letters) => broker.removeDead(partition, call, letters),
+      (partition, call, letters) => broker.deadLetters.removeDead(partition, call, letters),
     );
     return { ...counts, removed: changed };
   }
 
   async groups(topic: TopicRef): Promise<DeadLetterGroups> {
     const name = checkedTopicName(topic);
-    const config = await this.#served(() => this.#dependencies.broker.configOf(name));
+    const config = await this.#served(() => this.#dependencies.broker.fleet.configOf(name));
     const grouping = new DeadLetterGrouping();
     for (const partition of partitionsOf(name, config?.partitions ?? 0)) {
       for await (const letters of this.#scan(partition, {}, true)) letters.forEach((letter) => grouping.add(letter));
@@ -146,9 +140,9 @@ export class DeadLetters {
     if (partitions === undefined) return;
     const found = await findMessage(
       { topic, partitions, ref },
-      (partition, id) => this.#served(() => broker.locate(partition, id)),
+      (partition, id) => this.#served(() => broker.messages.locate(partition, id)),
       async (partition, storedId) => {
-        const stored = await this.#served(() => broker.get(partition, storedId));
+        const stored = await this.#served(() => broker.messages.get(partition, storedId));
         if (stored?.state !== 'dead') return undefined;
         return this.#toStep(partition, [{ storedId, diedAt: stored.at, envelope: stored.envelope }], change);
       },
@@ -191,7 +185,7 @@ export class DeadLetters {
     let after: Death | undefined;
     do {
       const query = { after, since: filter.since, until, limit: MAX_BATCH, withFailures };
-      const { letters, next, now } = await this.#served(() => broker.listDead(partition, query));
+      const { letters, next, now } = await this.#served(() => broker.deadLetters.listDead(partition, query));
       until = Math.min(until ?? Infinity, now + 1);
       after = next;
       const meant = letters.filter((letter) => isMeant(letter, filter));
@@ -204,7 +198,9 @@ export class DeadLetters {
       matched: letters.length,
       examples: async (most) => {
         const { broker, serializerOf } = this.#dependencies;
-        const some = letters.slice(0, most).map(({ storedId }) => this.#served(() => broker.get(partition, storedId)));
+        const some = letters
+          .slice(0, most)
+          .map(({ storedId }) => this.#served(() => broker.messages.get(partition, storedId)));
         const serializer = serializerOf(partition.topic);
         return (await Promise.all(some)).flatMap((stored) =>
           stored ? [toDetails(partition, stored, serializer)] : [],

@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { CancelResult, Partition, RescheduleResult } from '../store/broker.interface.js';
-import { serveWithin } from '../store/serve.js';
+import type { CancelResult, RescheduleResult } from '../store/messages/change-message.js';
+import type { Partition } from '../store/partition.js';
+import { serveWithin } from '../store/calls/serve.js';
 import { shareClass } from '../package-copies.js';
 import { type MessageRef, assertMessageRef } from '../messages/message-ref.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
@@ -94,7 +95,7 @@ export class DelayQueueAdmin {
    * @throws BrokerUnavailableError
    */
   async topics(): Promise<string[]> {
-    return this.#served(() => this.#dependencies.broker.topics());
+    return this.#served(() => this.#dependencies.broker.fleet.topics());
   }
 
   /**
@@ -139,14 +140,14 @@ export class DelayQueueAdmin {
     assertMessageRef(ref);
     const { broker, serializerOf } = this.#dependencies;
     return this.#served(async () => {
-      const config = await broker.configOf(name);
+      const config = await broker.fleet.configOf(name);
       if (!config) return undefined;
       const look = async (partition: Partition, storedId: string): Promise<MessageDetails | undefined> => {
-        const stored = await broker.get(partition, storedId);
+        const stored = await broker.messages.get(partition, storedId);
         return stored && toDetails(partition, stored, serializerOf(name));
       };
       const sought = { topic: name, partitions: config.partitions, ref };
-      return findMessage(sought, (partition, soughtId) => broker.locate(partition, soughtId), look);
+      return findMessage(sought, (partition, soughtId) => broker.messages.locate(partition, soughtId), look);
     });
   }
 
@@ -410,7 +411,9 @@ export class DelayQueueAdmin {
     }
     const { broker } = this.#dependencies;
     return this.#act('runNow', topic, shownRef(which), options, () =>
-      this.#changes.change(topic, which, (partition, call, storedId) => broker.runNow(partition, call, storedId)),
+      this.#changes.change(topic, which, (partition, call, storedId) =>
+        broker.messages.runNow(partition, call, storedId),
+      ),
     );
   }
 

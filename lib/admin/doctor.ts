@@ -1,5 +1,7 @@
 import { isError } from '../checks/kinds.js';
-import { type Broker, type DoctorFinding, PROTOCOL_VERSION } from '../store/broker.interface.js';
+import type { Broker } from '../store/broker.interface.js';
+import { PROTOCOL_VERSION } from '../store/fleet/topic-config.js';
+import type { DoctorFinding } from '../store/inspection.interface.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 
@@ -55,9 +57,9 @@ async function checkTopics(dependencies: AdminDependencies): Promise<DoctorFindi
 }
 
 async function findForeignTopics(broker: Broker): Promise<DoctorFinding> {
-  const topics = await broker.topics();
+  const topics = await broker.fleet.topics();
   // One call for all: their second copies, which each process keeps as the topic has it.
-  const configs = await broker.configsOf(topics);
+  const configs = await broker.fleet.configsOf(topics);
   const foreign = topics.flatMap((topic, i) => {
     const { protocol = PROTOCOL_VERSION } = configs[i] ?? {};
     return protocol === PROTOCOL_VERSION ? [] : [`'${topic}' (protocol ${protocol})`];

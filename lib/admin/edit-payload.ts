@@ -1,4 +1,6 @@
-import type { CallId, EnvelopeEditResult, StoredMessage } from '../store/broker.interface.js';
+import type { EnvelopeEditResult } from '../store/messages/change-message.js';
+import type { StoredMessage } from '../store/messages/stored-message.js';
+import type { CallId } from '../store/partition.js';
 import { SerializationError } from '../errors/publishing.errors.js';
 import { decodeEnvelope, encodeEnvelope, withPayload } from '../messages/envelope.js';
 import type { MessageRef } from '../messages/message-ref.js';
@@ -34,12 +36,16 @@ export async function editPayload(
     let read: { readonly call: CallId; readonly stored: StoredMessage | undefined } | undefined;
     result = await changes.change<EditResult | EnvelopeEditResult>(topic, ref, async (partition, call, storedId) => {
       // The repeat of a call has to be the same call: what it has written itself must not be what it expects now.
-      if (read?.call !== call) read = { call, stored: await broker.get(partition, storedId) };
+      if (read?.call !== call) read = { call, stored: await broker.messages.get(partition, storedId) };
       const { stored } = read;
       if (!stored || stored.state === 'finished') return 'not-found';
       if (stored.state !== 'scheduled') return stored.state;
       const { envelope: expected } = stored;
-      return broker.edit(partition, call, { storedId, expected, envelope: withPayload(expected, replacement) });
+      return broker.messages.edit(partition, call, {
+        storedId,
+        expected,
+        envelope: withPayload(expected, replacement),
+      });
     });
   } while (result === 'changed');
   return result;

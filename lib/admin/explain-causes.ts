@@ -1,10 +1,7 @@
-import {
-  type Limits,
-  type MessageLook,
-  type ProcessState,
-  epochOf,
-  sessionOfOwner,
-} from '../store/broker.interface.js';
+import type { Limits } from '../store/deliveries/limits.js';
+import { epochOf, sessionOfOwner } from '../store/fleet/owner.js';
+import type { MessageLook } from '../store/messages/message-look.js';
+import type { ProcessState } from '../store/records/process-records.js';
 import { enumerate } from '../checks/describe.js';
 import type { FinishedOutcome } from '../errors/publishing.errors.js';
 import type { SeenReceiver } from '../fleet/receivers.js';

@@ -1,4 +1,7 @@
-import type { Broker, MessageLook, Partition, StoredMessage } from '../store/broker.interface.js';
+import type { Broker } from '../store/broker.interface.js';
+import type { MessageLook } from '../store/messages/message-look.js';
+import type { StoredMessage } from '../store/messages/stored-message.js';
+import type { Partition } from '../store/partition.js';
 import { nearest } from '../checks/nearest.js';
 import { liveProcesses, receiversOf } from '../fleet/live-sessions.js';
 import type { MessageRef } from '../messages/message-ref.js';
@@ -110,14 +113,14 @@ interface FoundMessage {
 export async function explain(dependencies: AdminDependencies, topic: string, ref: MessageRef): Promise<Explanation> {
   const { broker } = dependencies;
   const { id, key } = typeof ref === 'object' ? ref : { id: ref, key: undefined };
-  const config = await served(dependencies, () => broker.configOf(topic));
+  const config = await served(dependencies, () => broker.fleet.configOf(topic));
   const found = config && (await served(dependencies, () => find(broker, topic, config.partitions, ref)));
   await tellOwn(dependencies);
   const processes = await served(dependencies, () => liveProcesses(broker));
   const receivers = receiversOf(processes, broker.now()).filter((one) => one.topic === topic);
   const handlers = processes.filter(({ topics }) => topics.includes(topic)).map(({ session }) => session.session);
   const isKnownTopic = config !== undefined;
-  const topics = isKnownTopic ? [] : await served(dependencies, () => broker.topics());
+  const topics = isKnownTopic ? [] : await served(dependencies, () => broker.fleet.topics());
   const place: SoughtPlace = { topic, id, isKnownTopic, meantTopic: nearest(topic, topics) };
   const ended =
     (found ?? !config) ? undefined : await served(dependencies, () => findEnded(broker, topic, config.partitions, ref));
@@ -131,7 +134,7 @@ export async function explain(dependencies: AdminDependencies, topic: string, re
   const ownerProcess = processes.find(({ session }) => session.session === owner);
   const waiting =
     config.limits && owner !== undefined
-      ? await served(dependencies, () => broker.waitingForPermits(topic))
+      ? await served(dependencies, () => broker.deliveries.waitingForPermits(topic))
       : undefined;
   const evidence: Evidence = {
     ...place,
@@ -162,9 +165,9 @@ async function find(
 ): Promise<FoundMessage | undefined> {
   return findMessage(
     { topic, partitions, ref },
-    (partition, id) => broker.locate(partition, id),
+    (partition, id) => broker.messages.locate(partition, id),
     async (partition, storedId) => {
-      const message = await broker.explain(partition, storedId);
+      const message = await broker.messages.explain(partition, storedId);
       return message && { partition, storedId, message };
     },
   );
@@ -179,7 +182,7 @@ interface EndedMessage {
 async function expiryOf(broker: Broker, { partition, storedId, message }: FoundMessage): Promise<number | undefined> {
   const { state, at, deliveries } = message;
   if (state !== 'scheduled' || deliveries > 0) return undefined;
-  const stored = await broker.get(partition, storedId);
+  const stored = await broker.messages.get(partition, storedId);
   const { expireAfter } = stored ? readablePart(partition.topic, undefined, stored.envelope).options : {};
   return expireAfter === undefined ? undefined : at + expireAfter;
 }
@@ -192,9 +195,9 @@ async function findEnded(
 ): Promise<EndedMessage | undefined> {
   return findMessage(
     { topic, partitions, ref },
-    (partition, id) => broker.locate(partition, id),
+    (partition, id) => broker.messages.locate(partition, id),
     async (partition, storedId) => {
-      const message = await broker.get(partition, storedId);
+      const message = await broker.messages.get(partition, storedId);
       return message?.state === 'finished' ? { partition, message } : undefined;
     },
   );

@@ -1,4 +1,4 @@
-import { MINUTE, MINUTES_KEPT, type ReportedWork, type TopicWork } from '../store/broker.interface.js';
+import { MINUTE, MINUTES_KEPT, type ReportedWork, type TopicWork } from '../store/records/process-records.js';
 import { type Rules, applyRules, integer, orElse } from '../checks/rules.js';
 import { Lateness } from '../fleet/lateness.js';
 import { type LiveProcess, liveProcesses, receiversOf } from '../fleet/live-sessions.js';
@@ -195,7 +195,7 @@ async function readWork(
   const last = Math.floor(now / MINUTE);
   const all: WorkOfMinute[] = [];
   for (let minute = last - minutes + 1; minute <= last; minute++) {
-    const work = await served(dependencies, () => broker.reportedWork(minute, topic));
+    const work = await served(dependencies, () => broker.records.reportedWork(minute, topic));
     const at = minute * MINUTE;
     all.push({
       at,

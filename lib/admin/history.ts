@@ -1,4 +1,4 @@
-import { MINUTE } from '../store/broker.interface.js';
+import { MINUTE } from '../store/records/process-records.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { type WorkMinute, tellOwn, toMinute } from './fleet.js';
 
@@ -7,7 +7,7 @@ export async function historyOf(dependencies: AdminDependencies, topic: string):
   const { broker } = dependencies;
   await tellOwn(dependencies);
   const now = broker.now();
-  const spans = await served(dependencies, () => broker.historyOf(topic, Math.floor(now / MINUTE)));
+  const spans = await served(dependencies, () => broker.records.historyOf(topic, Math.floor(now / MINUTE)));
   return spans
     .toSorted((a, b) => a.minute - b.minute || a.span - b.span)
     .map(({ minute, span, ...work }) => {

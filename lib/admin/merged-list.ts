@@ -1,12 +1,7 @@
-import {
-  type Partition,
-  type PeekedMessages,
-  type PeekedState,
-  type Position,
-  type StoredMessage,
-  type TopicConfig,
-  keyLimits,
-} from '../store/broker.interface.js';
+import { keyLimits } from '../store/deliveries/limits.js';
+import type { TopicConfig } from '../store/fleet/topic-config.js';
+import type { PeekedMessages, PeekedState, Position, StoredMessage } from '../store/messages/stored-message.js';
+import type { Partition } from '../store/partition.js';
 import { partitionOf } from '../messages/partitioner.js';
 import { partitionsOf } from '../store/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
@@ -70,7 +65,7 @@ export class MergedList {
       partitions.map((partition) => {
         const place = section * count + partition.index;
         const fetch: FetchMessages = (after) =>
-          served(dependencies, () => broker.peek(partition, { state, blocked, tag, after, limit, maxBytes }));
+          served(dependencies, () => broker.messages.peek(partition, { state, blocked, tag, after, limit, maxBytes }));
         return new PartitionList(partition, place, start.get(place) ?? first, fetch);
       }),
     );

@@ -1,4 +1,5 @@
-import type { Partition, StoredMessage } from '../store/broker.interface.js';
+import type { StoredMessage } from '../store/messages/stored-message.js';
+import type { Partition } from '../store/partition.js';
 import type { FinishedOutcome } from '../errors/publishing.errors.js';
 import { toDate } from '../time/date.js';
 import { type StoredBackoff, toStoredBackoff } from '../messages/backoff.js';

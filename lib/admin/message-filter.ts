@@ -1,4 +1,4 @@
-import type { PeekedState, StoredMessage } from '../store/broker.interface.js';
+import type { PeekedState, StoredMessage } from '../store/messages/stored-message.js';
 import { describe } from '../checks/describe.js';
 import { assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';

@@ -1,4 +1,4 @@
-import type { PeekedState, Position } from '../store/broker.interface.js';
+import type { PeekedState, Position } from '../store/messages/stored-message.js';
 import { describe } from '../checks/describe.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { MAX_PARTITIONS } from '../checks/limits.js';

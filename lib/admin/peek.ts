@@ -1,4 +1,4 @@
-import { MAX_BATCH } from '../store/broker.interface.js';
+import { MAX_BATCH } from '../store/partition.js';
 import { type Rules, applyRules, asGiven, integer, orElse } from '../checks/rules.js';
 import { assertOneOf } from '../checks/validate.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
@@ -75,7 +75,7 @@ export async function peek<T extends ListedMessage>(
   const { limit, cursor, tag } = applyRules(PEEK_RULES, 'The options of peek', options, '');
   if (tag !== undefined) assertListedTag(tag, [state]);
   const start = cursor === undefined ? new Map() : decodeCursor(cursor, { topic, state, tag });
-  const config = await served(dependencies, () => dependencies.broker.configOf(topic));
+  const config = await served(dependencies, () => dependencies.broker.fleet.configOf(topic));
   if (!config) return { messages: [], cursor: undefined };
   const list = new MergedList(dependencies, { topic, config, state, tag, wanted: limit, start });
   const serializer = dependencies.serializerOf(topic);

@@ -1,4 +1,4 @@
-import { MAX_BATCH } from '../store/broker.interface.js';
+import { MAX_BATCH } from '../store/partition.js';
 import { describe } from '../checks/describe.js';
 import { type Rules, abortSignal, applyRules, asGiven, integer, orElse } from '../checks/rules.js';
 import { assertOneOf } from '../checks/validate.js';
@@ -75,7 +75,7 @@ export async function search<T extends ListedMessage>(
   { options, view }: { readonly options: SearchOptions; readonly view: View<T> },
 ): Promise<Found<T>> {
   const { filter, states, limit, maxRead, signal, start } = checkedSearch(topic, given, options);
-  const config = await served(dependencies, () => dependencies.broker.configOf(topic));
+  const config = await served(dependencies, () => dependencies.broker.fleet.configOf(topic));
   if (!config) return { messages: [], read: 0, cursor: undefined };
   const serializer = dependencies.serializerOf(topic);
   const { tag, key, from, to = Infinity } = filter;

@@ -1,7 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Broker, CallId, Partition } from '../store/broker.interface.js';
-import { ChangeLane } from '../store/change-lane.js';
-import { Lanes } from '../store/lanes.js';
+import type { Broker } from '../store/broker.interface.js';
+import type { CallId, Partition } from '../store/partition.js';
+import { ChangeLane } from '../store/calls/change-lane.js';
+import { Lanes } from '../store/calls/lanes.js';
 import { existingPartitions } from '../store/partitions.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
@@ -22,7 +23,7 @@ export class TopicPauses {
   }
 
   async pause(topic: TopicRef): Promise<void> {
-    await this.#inEach(topic, (broker, partition, call) => broker.pause(partition, call));
+    await this.#inEach(topic, (broker, partition, call) => broker.deliveries.pause(partition, call));
   }
 
   /**
@@ -30,11 +31,13 @@ export class TopicPauses {
    * @returns until when all partitions are held, epoch milliseconds
    */
   async hold(topic: TopicRef, delay: number): Promise<number> {
-    return Math.min(...(await this.#inEach(topic, (broker, partition, call) => broker.hold(partition, call, delay))));
+    return Math.min(
+      ...(await this.#inEach(topic, (broker, partition, call) => broker.deliveries.hold(partition, call, delay))),
+    );
   }
 
   async resume(topic: TopicRef): Promise<void> {
-    await this.#inEach(topic, (broker, partition, call) => broker.resume(partition, call));
+    await this.#inEach(topic, (broker, partition, call) => broker.deliveries.resume(partition, call));
   }
 
   async #inEach<T>(

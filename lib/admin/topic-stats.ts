@@ -1,5 +1,5 @@
-import type { PartitionCounters, PartitionStats } from '../store/broker.interface.js';
-import { settleSome } from '../store/settle-some.js';
+import type { PartitionCounters, PartitionStats } from '../store/messages/partition-counts.js';
+import { settleSome } from '../store/calls/settle-some.js';
 import { liveSessions } from '../fleet/live-sessions.js';
 import { partitionsOf } from '../store/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
@@ -121,14 +121,14 @@ export type CountedTopic =
 export async function countTopics(dependencies: AdminDependencies, topics: readonly string[]): Promise<CountedTopic[]> {
   const { broker } = dependencies;
   const [live, configs] = await served(dependencies, () =>
-    Promise.all([liveSessions(broker), broker.configsOf(topics)]),
+    Promise.all([liveSessions(broker), broker.fleet.configsOf(topics)]),
   );
   const listed = topics.map((topic, i) => ({ topic, config: configs[i] }));
   const places = await settleSome(listed, async ({ topic, config }) =>
     config ? partitionsOf(topic, config.partitions) : served(dependencies, () => partitionsToAsk(broker, topic)),
   );
   const partitions = places.flatMap((place) => (place.status === 'fulfilled' ? place.value : []));
-  const counted = await settlePartitions(dependencies, partitions, (partition) => broker.stats(partition));
+  const counted = await settlePartitions(dependencies, partitions, (partition) => broker.messages.stats(partition));
   let begin = 0;
   return places.map((place, i) => {
     const topic = topics[i] as string;
@@ -154,7 +154,7 @@ export async function countTopic(dependencies: AdminDependencies, topic: string)
   );
   return toStats(
     topic,
-    await askPartitions(dependencies, partitions, (partition) => broker.stats(partition)),
+    await askPartitions(dependencies, partitions, (partition) => broker.messages.stats(partition)),
     sessions,
   );
 }

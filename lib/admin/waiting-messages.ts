@@ -1,11 +1,6 @@
-import {
-  type CallId,
-  type Partition,
-  type Position,
-  type StoredMessage,
-  type TopicConfig,
-  MAX_BATCH,
-} from '../store/broker.interface.js';
+import type { TopicConfig } from '../store/fleet/topic-config.js';
+import type { Position, StoredMessage } from '../store/messages/stored-message.js';
+import { type CallId, MAX_BATCH, type Partition } from '../store/partition.js';
 import { partitionOf } from '../messages/partitioner.js';
 import type { Duration } from '../time/duration.js';
 import type { LocalTime } from '../time/local-time.js';
@@ -78,7 +73,7 @@ export class WaitingMessages {
         moves: false,
         inFlight,
         apply: async (partition, call, storedId) => {
-          const became = await broker.cancel(partition, call, storedId);
+          const became = await broker.messages.cancel(partition, call, storedId);
           if (became === 'in-flight') stopped++;
           return became !== 'not-found';
         },
@@ -107,7 +102,7 @@ export class WaitingMessages {
         moves: true,
         isMeant: (_, stored) => stored.at !== at,
         apply: async (partition, call, storedId) =>
-          (await broker.reschedule(partition, call, storedId, { at })) === 'moved',
+          (await broker.messages.reschedule(partition, call, storedId, { at })) === 'moved',
       },
     );
     return { ...result, rescheduled: changed };
@@ -126,7 +121,8 @@ export class WaitingMessages {
       {
         moves: true,
         isMeant: (partition, stored) => stored.at > broker.now(partition),
-        apply: async (partition, call, storedId) => (await broker.runNow(partition, call, storedId)) === 'moved',
+        apply: async (partition, call, storedId) =>
+          (await broker.messages.runNow(partition, call, storedId)) === 'moved',
       },
     );
     return { ...result, due: changed };
@@ -199,7 +195,7 @@ export class WaitingMessages {
     let after: Position | undefined = isByTime && from !== undefined ? placeBefore(from) : undefined;
     do {
       const request = { ...list, tag, after, limit: MAX_BATCH, maxBytes: MAX_PAGE_LENGTH };
-      const { messages, next } = await served(this.#dependencies, () => broker.peek(partition, request));
+      const { messages, next } = await served(this.#dependencies, () => broker.messages.peek(partition, request));
       yield messages;
       const isOver = isByTime && (messages.at(-1)?.at ?? -Infinity) >= to;
       after = isOver ? undefined : next;

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Broker, Partition, StoredMessage } from '../store/broker.interface.js';
+import type { Broker } from '../store/broker.interface.js';
+import type { StoredMessage } from '../store/messages/stored-message.js';
+import type { Partition } from '../store/partition.js';
 import { partitionCount } from '../store/partitions.js';
 import { MAX_DELAY } from '../checks/limits.js';
 import { partitionOf } from '../messages/partitioner.js';
@@ -16,10 +18,7 @@ import type { JobMessage } from './job-message.js';
 const IMPORT_HEADER = 'bullmq-import';
 
 export interface GoalOptions {
-  readonly broker: Pick<
-    Broker,
-    'configOf' | 'get' | 'reschedule' | 'cancel' | 'cancelTagged' | 'locate' | 'lifeOf' | 'now'
-  >;
+  readonly broker: Pick<Broker, 'messages' | 'fleet' | 'now'>;
   readonly producer: Pick<DelayQueueProducer, 'publish'>;
   readonly clock: Clock;
   /** Longest time until a change is confirmed, in milliseconds. */
@@ -96,7 +95,7 @@ export class ImportGoal {
   async look({ topic, id }: MessagePlace): Promise<FoundMessage | undefined> {
     const { broker } = this.#options;
     const partition = await this.#partitionOf({ topic, id });
-    const stored = partition && (await broker.get(partition, toStoredId(id)));
+    const stored = partition && (await broker.messages.get(partition, toStoredId(id)));
     return stored && found(topic, stored);
   }
 
@@ -113,7 +112,7 @@ export class ImportGoal {
         const partition = await this.#partitionOf(place);
         if (!partition) return undefined;
         const name = `${partition.topic} ${partition.index}`;
-        const life = asked.get(name) ?? this.#options.broker.lifeOf(partition, fresh);
+        const life = asked.get(name) ?? this.#options.broker.messages.lifeOf(partition, fresh);
         asked.set(name, life);
         return life;
       }),
@@ -129,7 +128,7 @@ export class ImportGoal {
     if (!seen.isFarOff) return false;
     const { broker } = this.#options;
     const result = await this.#changes.change(topic, { id, key: id }, (partition, call, storedId) =>
-      broker.reschedule(partition, call, storedId, { at }, seen),
+      broker.messages.reschedule(partition, call, storedId, { at }, seen),
     );
     return result === 'moved';
   }
@@ -139,7 +138,7 @@ export class ImportGoal {
     if (!seen.isFarOff) return;
     const { broker } = this.#options;
     await this.#changes.change(topic, { id, key: id }, (partition, call, storedId) =>
-      broker.cancel(partition, call, storedId, seen),
+      broker.messages.cancel(partition, call, storedId, seen),
     );
   }
 

@@ -1,5 +1,5 @@
 import type { EditResult } from '../admin/edit-payload.js';
-import type { RescheduleResult } from '../store/broker.interface.js';
+import type { RescheduleResult } from '../store/messages/change-message.js';
 import type { Cli, Queues } from './cli.js';
 import { shown } from './text.js';
 

@@ -1,4 +1,4 @@
-import { MAX_BATCH } from '../store/broker.interface.js';
+import { MAX_BATCH } from '../store/partition.js';
 import { MAX_ATTEMPTS, MIN_LEASE } from '../checks/limits.js';
 import { type Rule, duration, integer, orElse } from '../checks/rules.js';
 import { type Backoff, resolveStoredBackoff } from '../messages/backoff.js';

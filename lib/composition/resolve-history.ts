@@ -1,4 +1,4 @@
-import { type HistorySettings, MAX_SPANS, MINUTE } from '../store/broker.interface.js';
+import { type HistorySettings, MAX_SPANS, MINUTE } from '../store/records/process-records.js';
 import { describe } from '../checks/describe.js';
 import { isPlainObject } from '../checks/kinds.js';
 import { assertOptions } from '../checks/validate.js';

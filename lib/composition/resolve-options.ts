@@ -1,4 +1,6 @@
-import type { HistorySettings, RetentionLimits, TopicLimits } from '../store/broker.interface.js';
+import type { RetentionLimits } from '../store/dead-letters/retention.js';
+import type { TopicLimits } from '../store/deliveries/limits.js';
+import type { HistorySettings } from '../store/records/process-records.js';
 import type { RedisSettings } from '../engines/redis/connection/redis-settings.js';
 import { describe } from '../checks/describe.js';
 import { MAX_PARTITIONS } from '../checks/limits.js';

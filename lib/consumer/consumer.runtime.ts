@@ -1,4 +1,4 @@
-import { repeatUntilServed } from '../store/serve.js';
+import { repeatUntilServed } from '../store/calls/serve.js';
 import { type ProcessLook, ProcessReporter, type ReportSettings } from '../fleet/process-reporter.js';
 import { counted } from '../log.js';
 import { within } from '../time/deadline.js';

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { MAX_BATCH } from '../store/broker.interface.js';
+import { MAX_BATCH } from '../store/partition.js';
 import { MAX_CONSUMER_LENGTH } from '../checks/limits.js';
 import { type Rules, abortSignal, applyRules, duration, integer, orElse } from '../checks/rules.js';
 import { ReceiverUnavailableError } from '../errors/operation.errors.js';

@@ -1,6 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
-import { AUDIT_PLACE, type AuditPage, type Broker, MAX_BATCH } from '../store/broker.interface.js';
-import { serveWithin } from '../store/serve.js';
+import type { Broker } from '../store/broker.interface.js';
+import { MAX_BATCH } from '../store/partition.js';
+import { AUDIT_PLACE, type AuditPage } from '../store/records/audit.interface.js';
+import { serveWithin } from '../store/calls/serve.js';
 import { describe } from '../checks/describe.js';
 import { isPlainObject } from '../checks/kinds.js';
 import { type Rules, applyRules, integer, orElse } from '../checks/rules.js';
@@ -119,7 +121,7 @@ export interface Audited {
 }
 
 export interface AuditLogDependencies {
-  readonly broker: Pick<Broker, 'appendAudit' | 'auditRecords'>;
+  readonly broker: Pick<Broker, 'records'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventSink;
@@ -171,7 +173,7 @@ export class AuditLog {
   async read(options: AuditOptions): Promise<AuditEntries> {
     const { limit, cursor } = applyRules(AUDIT_RULES, 'The options of audit', options, '');
     const { broker, clock, timeout } = this.#dependencies;
-    const page = await serveWithin(clock, timeout, () => broker.auditRecords({ before: cursor, limit }));
+    const page = await serveWithin(clock, timeout, () => broker.records.auditRecords({ before: cursor, limit }));
     return { entries: page.records.flatMap((record) => decodeEntry(record) ?? []), cursor: page.next };
   }
 
@@ -182,7 +184,7 @@ export class AuditLog {
     const text = JSON.stringify({ action, topic, actor, given, ...written, process, operation });
     try {
       const record = { id: uuidv7(), text };
-      await serveWithin(clock, Math.min(timeout, TIMEOUT), () => broker.appendAudit(record));
+      await serveWithin(clock, Math.min(timeout, TIMEOUT), () => broker.records.appendAudit(record));
     } catch (error) {
       const failure = new AuditFailedError(text, error);
       log.error(failure.message);

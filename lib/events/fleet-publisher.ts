@@ -1,9 +1,10 @@
-import { MAX_BATCH, type EventLog } from '../store/broker.interface.js';
+import { MAX_BATCH } from '../store/partition.js';
+import type { EventLog } from '../store/records/event-log.interface.js';
 import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
 import { within } from '../time/deadline.js';
 import { Loop } from '../time/loop.js';
-import { repeatUntilServed } from '../store/serve.js';
+import { repeatUntilServed } from '../store/calls/serve.js';
 import { EventsDroppedError } from '../errors/operation.errors.js';
 import type { EventSink, QueueEvents } from './queue-events.interface.js';
 import { type EncodedEvent, type FleetKind, encodeEntry, encodeEvent } from './fleet-codec.js';

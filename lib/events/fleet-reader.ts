@@ -1,4 +1,4 @@
-import type { EventLog, ReadEntry } from '../store/broker.interface.js';
+import type { EventLog, ReadEntry } from '../store/records/event-log.interface.js';
 import { SerializationError } from '../errors/publishing.errors.js';
 import type { FleetEvent } from './fleet-event.js';
 import { decodeEntry } from './fleet-codec.js';

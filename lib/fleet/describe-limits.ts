@@ -1,4 +1,4 @@
-import type { TopicLimits } from '../store/broker.interface.js';
+import type { TopicLimits } from '../store/deliveries/limits.js';
 import { describeDuration } from '../time/duration.js';
 
 /** What {@link describeLimits} says of none. */

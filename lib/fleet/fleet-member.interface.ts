@@ -1,4 +1,5 @@
-import type { Owner, Partition } from '../store/broker.interface.js';
+import type { Owner } from '../store/fleet/owner.js';
+import type { Partition } from '../store/partition.js';
 
 /** What takes part in the fleet by a session. */
 export interface FleetMember {

@@ -1,4 +1,4 @@
-import type { SessionRecord } from '../store/broker.interface.js';
+import type { SessionRecord } from '../store/fleet/sessions.js';
 
 /** Sessions that are over for so many of their lengths are forgotten: by then every process has seen it. */
 const FORGOTTEN_AFTER = 3;

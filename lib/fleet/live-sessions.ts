@@ -1,11 +1,13 @@
-import type { Broker, ReportedProcess, SessionRecord } from '../store/broker.interface.js';
+import type { Broker } from '../store/broker.interface.js';
+import type { SessionRecord } from '../store/fleet/sessions.js';
+import type { ReportedProcess } from '../store/records/process-records.js';
 import { type SeenReceiver, seenReceivers } from './receivers.js';
 
 // For those who look once: whether a session lives is told by the time of its latest heartbeat, and so by the clocks of the processes.
 // Nothing but what is shown may depend on it.
 
 /** What is needed to look at the fleet without being a part of it. */
-export type FleetStore = Pick<Broker, 'sessions' | 'rememberedTopics' | 'reportedProcesses' | 'now'>;
+export type FleetSource = Pick<Broker, 'fleet' | 'records' | 'now'>;
 
 /** A process that seems to live. */
 export interface LiveProcess {
@@ -16,17 +18,17 @@ export interface LiveProcess {
 }
 
 /** The sessions that seem to live. */
-export async function liveSessions(store: Pick<FleetStore, 'sessions' | 'now'>): Promise<ReadonlySet<string>> {
+export async function liveSessions(store: Pick<FleetSource, 'fleet' | 'now'>): Promise<ReadonlySet<string>> {
   return new Set((await livingRecords(store)).map(({ session }) => session));
 }
 
 /** The processes that seem to live, with what they have told of themselves; sorted by name. */
-export async function liveProcesses(store: FleetStore): Promise<LiveProcess[]> {
+export async function liveProcesses(store: FleetSource): Promise<LiveProcess[]> {
   const records = await livingRecords(store);
   const digests = [...new Set(records.map(({ digest }) => digest))];
-  const lists = digests.length === 0 ? [] : await store.rememberedTopics(digests);
+  const lists = digests.length === 0 ? [] : await store.fleet.rememberedTopics(digests);
   const topicsOf = new Map(digests.map((digest, i) => [digest, lists[i] ?? []]));
-  const reported = await store.reportedProcesses(records.map(({ session }) => session));
+  const reported = await store.records.reportedProcesses(records.map(({ session }) => session));
   return records.map((session, i) => ({
     session,
     topics: topicsOf.get(session.digest) ?? [],
@@ -41,7 +43,7 @@ export function receiversOf(processes: readonly LiveProcess[], now: number): See
 }
 
 /** The topics that some process seems to handle, or that somebody seems to receive. */
-export async function handledTopics(store: FleetStore): Promise<ReadonlySet<string>> {
+export async function handledTopics(store: FleetSource): Promise<ReadonlySet<string>> {
   const processes = await liveProcesses(store);
   const received = receiversOf(processes, store.now()).filter(({ state }) => state !== 'gone');
   return new Set([...processes.flatMap(({ topics }) => topics), ...received.map(({ topic }) => topic)]);
@@ -51,7 +53,7 @@ export async function handledTopics(store: FleetStore): Promise<ReadonlySet<stri
  * The topics that some process seems to have a handler for: those that it handles, and those whose intake is stopped there; and those that are
  * received.
  */
-export async function topicsOfFleet(store: FleetStore): Promise<ReadonlySet<string>> {
+export async function topicsOfFleet(store: FleetSource): Promise<ReadonlySet<string>> {
   const processes = await liveProcesses(store);
   const told = processes.flatMap(({ topics, told: { holdings = {}, state } }) => [
     ...topics,
@@ -61,8 +63,8 @@ export async function topicsOfFleet(store: FleetStore): Promise<ReadonlySet<stri
   return new Set(told);
 }
 
-async function livingRecords(store: Pick<FleetStore, 'sessions' | 'now'>): Promise<SessionRecord[]> {
-  const records = await store.sessions();
+async function livingRecords(store: Pick<FleetSource, 'fleet' | 'now'>): Promise<SessionRecord[]> {
+  const records = await store.fleet.sessions();
   const now = store.now();
   return records.filter(({ left, at, length }) => !left && at + length > now);
 }

@@ -1,5 +1,5 @@
+import type { Broker } from '../store/broker.interface.js';
 import {
-  type Broker,
   type HistorySettings,
   type Holdings,
   MAX_REPORTED_TOPICS,
@@ -7,7 +7,7 @@ import {
   MINUTE,
   MINUTES_KEPT,
   type ProcessState,
-} from '../store/broker.interface.js';
+} from '../store/records/process-records.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import type { Clock } from '../time/clock.js';
@@ -113,7 +113,7 @@ export class ProcessReporter {
       holdings: text === this.#holdings ? undefined : holdings,
     };
     if (!news.state && !news.holdings) return;
-    if (!(await broker.report({ session, number: ++this.#number, ...news }))) return;
+    if (!(await broker.records.report({ session, number: ++this.#number, ...news }))) return;
     this.#state = news.state ?? this.#state;
     this.#holdings = text;
   }
@@ -135,7 +135,13 @@ export class ProcessReporter {
     const { broker, session, history } = this.#options;
     for (const one of told) one.untold = false;
     try {
-      await broker.reportWork({ session, number: ++this.#number, minute, work: told.map(({ work }) => work), history });
+      await broker.records.reportWork({
+        session,
+        number: ++this.#number,
+        minute,
+        work: told.map(({ work }) => work),
+        history,
+      });
     } catch (error) {
       for (const one of told) one.untold = true;
       throw error;

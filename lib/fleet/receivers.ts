@@ -1,4 +1,4 @@
-import type { ReportedReceiver } from '../store/broker.interface.js';
+import type { ReportedReceiver } from '../store/records/process-records.js';
 
 /** For so long after it was seen last somebody with no message still counts as there, in milliseconds: the next call may follow soon. */
 const IDLE_FOR = 30_000;

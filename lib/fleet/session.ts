@@ -1,13 +1,8 @@
-import {
-  type Broker,
-  type Heartbeat,
-  MAX_RELEASED,
-  type Owner,
-  type Partition,
-  type SessionRecord,
-  type SessionSignal,
-  type Unsubscribe,
-} from '../store/broker.interface.js';
+import type { Broker, Unsubscribe } from '../store/broker.interface.js';
+import type { Owner } from '../store/fleet/owner.js';
+import type { Heartbeat, SessionRecord } from '../store/fleet/sessions.js';
+import { MAX_RELEASED, type SessionSignal } from '../store/fleet/signals.js';
+import type { Partition } from '../store/partition.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import type { Log } from '../log.js';
@@ -210,8 +205,8 @@ export class Session implements Startable {
   async leave(): Promise<void> {
     if (this.#announced === undefined) return;
     const { broker } = this.#options;
-    await broker.leave(this.#heartbeat(this.#own));
-    await broker.tell({ signal: { kind: 'changed' } });
+    await broker.fleet.leave(this.#heartbeat(this.#own));
+    await broker.fleet.tell({ signal: { kind: 'changed' } });
   }
 
   /** Sends a heartbeat now; several requests while one is under way are one. */
@@ -230,7 +225,7 @@ export class Session implements Startable {
 
   /** Asks the session that is stored as the owner of a partition to release it. */
   async askFor(partition: Partition, owner: Owner, holder: string): Promise<void> {
-    await this.#options.broker.tell({ to: holder, signal: { kind: 'wanted', partition, owner } });
+    await this.#options.broker.fleet.tell({ to: holder, signal: { kind: 'wanted', partition, owner } });
   }
 
   // ── heartbeats ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -269,7 +264,7 @@ export class Session implements Startable {
     const sentAt = clock.now();
     // Each heartbeat compares the clocks too.
     void broker.link.ping().catch(() => {});
-    const { isNew, mark, sessions } = await broker.heartbeat(this.#heartbeat(own));
+    const { isNew, mark, sessions } = await broker.fleet.heartbeat(this.#heartbeat(own));
     this.#renewedAt = clock.now();
     const wasLate = this.#renewedAt - this.#sentAt > LATE_AFTER * heartbeat;
     this.#sentAt = sentAt;
@@ -305,10 +300,10 @@ export class Session implements Startable {
     const { forgettable } = this.#view;
     const names = new Set(this.#view.ended.map(({ session }) => session));
     const ended = sessions.filter(({ session }) => names.has(session));
-    await Promise.all(ended.map((record) => broker.leave(record)));
-    if (ended.length > 0) await broker.tell({ signal: { kind: 'changed' } });
+    await Promise.all(ended.map((record) => broker.fleet.leave(record)));
+    if (ended.length > 0) await broker.fleet.tell({ signal: { kind: 'changed' } });
     // One process is enough to forget what all have seen.
-    if (forgettable.length > 0 && this.#view.live[0]?.id === this.id) await broker.forget(forgettable);
+    if (forgettable.length > 0 && this.#view.live[0]?.id === this.id) await broker.fleet.forget(forgettable);
   }
 
   #heartbeat({ digest }: OwnTopics): Heartbeat {
@@ -320,11 +315,11 @@ export class Session implements Startable {
     // After a new session, since lists that no session names are forgotten.
     if (this.#announced === undefined) await this.#rememberTopics(own);
     this.#announced = own.digest;
-    await this.#options.broker.tell({ signal: { kind: 'changed' } });
+    await this.#options.broker.fleet.tell({ signal: { kind: 'changed' } });
   }
 
   async #rememberTopics({ digest, topics }: OwnTopics): Promise<void> {
-    await this.#options.broker.rememberTopics({ digest, topics: [...topics] });
+    await this.#options.broker.fleet.rememberTopics({ digest, topics: [...topics] });
   }
 
   /** Reads the lists of topics that are not known yet, and forgets those that no session names, neither stored nor alive. */
@@ -338,14 +333,14 @@ export class Session implements Startable {
     this.#handled.set(this.#own.digest, this.#own.topics);
     const unknown = [...digests].filter((digest) => !this.#handled.has(digest));
     if (unknown.length === 0) return;
-    const lists = await broker.rememberedTopics(unknown);
+    const lists = await broker.fleet.rememberedTopics(unknown);
     for (const [i, digest] of unknown.entries()) {
       const topics = lists[i];
       if (topics) this.#handled.set(digest, new Set(topics));
     }
     const unreadable = sessions.filter(({ digest, left }) => !left && !this.#handled.has(digest));
     await Promise.all(
-      unreadable.map(({ session }) => broker.tell({ to: session, signal: { kind: 'unknown-topics' } })),
+      unreadable.map(({ session }) => broker.fleet.tell({ to: session, signal: { kind: 'unknown-topics' } })),
     );
   }
 
@@ -392,7 +387,7 @@ export class Session implements Startable {
     if (broker.link.losesSignals) member.lookAgain();
     const heard = new Promise<void>((resolve) => (this.#onEcho = resolve));
     try {
-      await broker.tell({ to: this.id, signal: { kind: 'echo', count: this.#count } });
+      await broker.fleet.tell({ to: this.id, signal: { kind: 'echo', count: this.#count } });
       await within(clock, ECHO_TIMEOUT, heard, { signal: this.#stop.signal });
       this.#hearsSignals = true;
     } catch (error) {
@@ -409,7 +404,7 @@ export class Session implements Startable {
     for (const [to, released] of this.#heirs) {
       for (let begin = 0; begin < released.length; begin += MAX_RELEASED) {
         const partitions = released.slice(begin, begin + MAX_RELEASED);
-        tellings.push(this.#options.broker.tell({ to, signal: { kind: 'released', partitions } }));
+        tellings.push(this.#options.broker.fleet.tell({ to, signal: { kind: 'released', partitions } }));
       }
     }
     this.#heirs.clear();

@@ -1,4 +1,6 @@
-import type { RetentionLimits, TopicLimits, TopicOrder } from '../store/broker.interface.js';
+import type { RetentionLimits } from '../store/dead-letters/retention.js';
+import type { TopicLimits } from '../store/deliveries/limits.js';
+import type { TopicOrder } from '../store/fleet/topic-config.js';
 import type { Duration } from '../time/duration.js';
 import type { ResolvedBackoff } from '../messages/backoff.js';
 import type { PayloadSerializer } from '../messages/serializer.js';

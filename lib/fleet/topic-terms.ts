@@ -1,4 +1,5 @@
-import type { TopicHandling, TopicTerms } from '../store/broker.interface.js';
+import type { TopicTerms } from '../store/fleet/topic-config.js';
+import type { TopicHandling } from '../store/fleet/topic-handling.js';
 import { DEFAULT_BACKOFF } from '../messages/backoff.js';
 import { DEFAULT_ATTEMPTS, type TopicSettings } from './topic-settings.interface.js';
 

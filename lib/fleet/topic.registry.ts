@@ -1,12 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type {
-  Broker,
-  TopicConfig,
-  TopicHandling,
-  TopicLimits,
-  TopicOrder,
-  TopicTerms,
-} from '../store/broker.interface.js';
+import type { Broker } from '../store/broker.interface.js';
+import type { TopicLimits } from '../store/deliveries/limits.js';
+import type { TopicConfig, TopicOrder, TopicTerms } from '../store/fleet/topic-config.js';
+import type { TopicHandling } from '../store/fleet/topic-handling.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import type { Clock } from '../time/clock.js';
@@ -26,7 +22,7 @@ const ORDERS = {
 } as const satisfies Readonly<Record<TopicOrder | 'none', string>>;
 
 export interface TopicRegistryOptions {
-  readonly store: Pick<Broker, 'configure' | 'configOf' | 'configsOf' | 'setTerms'>;
+  readonly store: Pick<Broker, 'fleet'>;
   readonly clock: Clock;
   readonly settingsOf: (topic: string) => TopicSettings;
   /** Called if a topic turns out to have another number of partitions than this process works with. */
@@ -103,7 +99,7 @@ export class TopicRegistry {
 
   /** @throws BrokerUnavailableError */
   async storeTerms(topic: string): Promise<void> {
-    await this.#options.store.setTerms(topic, this.terms(topic));
+    await this.#options.store.fleet.setTerms(topic, this.terms(topic));
   }
 
   /**
@@ -115,7 +111,8 @@ export class TopicRegistry {
   async relearnTerms(topics: readonly string[]): Promise<LimitsChange[]> {
     const { store } = this.#options;
     const [first] = topics;
-    const configs = topics.length === 1 ? [await store.configOf(first as string)] : await store.configsOf(topics);
+    const configs =
+      topics.length === 1 ? [await store.fleet.configOf(first as string)] : await store.fleet.configsOf(topics);
     const changes: LimitsChange[] = [];
     for (const [i, topic] of topics.entries()) {
       const found = configs[i];
@@ -137,7 +134,7 @@ export class TopicRegistry {
   async #saidAgain(topic: string, config: TopicConfig): Promise<TopicConfig> {
     const known = this.terms(topic);
     if (hasTerms(config) || !hasTerms(known)) return config;
-    return this.#options.store.configure(topic, config.partitions, config.order, known);
+    return this.#options.store.fleet.configure(topic, config.partitions, config.order, known);
   }
 
   /**
@@ -149,7 +146,7 @@ export class TopicRegistry {
   async partitions(topic: string): Promise<number> {
     const { partitions = DEFAULT_PARTITIONS, order } = this.settings(topic);
     const wanted = order === 'none' ? undefined : order;
-    return this.#learn(topic, await this.#options.store.configure(topic, partitions, wanted));
+    return this.#learn(topic, await this.#options.store.fleet.configure(topic, partitions, wanted));
   }
 
   /**
@@ -162,7 +159,7 @@ export class TopicRegistry {
   async load(topics: readonly string[]): Promise<UnreachableTopic[]> {
     const { store, clock } = this.#options;
     // If this fails each topic is asked for by itself, which may be in another part of Redis.
-    const configs = await within(clock, PATIENCE, store.configsOf(topics)).catch(() => []);
+    const configs = await within(clock, PATIENCE, store.fleet.configsOf(topics)).catch(() => []);
     const loads = topics.map(async (topic, i): Promise<UnreachableTopic | undefined> => {
       const config = configs[i];
       if (config) {
@@ -199,7 +196,7 @@ export class TopicRegistry {
     const known = this.#partitions.get(topic);
     if (known === undefined) return;
     const knownOrder = this.#orders.get(topic);
-    const { partitions, order } = await store.configure(topic, known, knownOrder, this.terms(topic));
+    const { partitions, order } = await store.fleet.configure(topic, known, knownOrder, this.terms(topic));
     if (partitions === known && order === knownOrder) return;
     const difference =
       partitions === known

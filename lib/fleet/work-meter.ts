@@ -1,4 +1,4 @@
-import { MINUTE, MINUTES_KEPT, type TopicWork } from '../store/broker.interface.js';
+import { MINUTE, MINUTES_KEPT, type TopicWork } from '../store/records/process-records.js';
 import { Lateness } from './lateness.js';
 
 /** How deliveries end that are counted. */

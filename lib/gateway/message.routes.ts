@@ -1,4 +1,4 @@
-import type { CancelResult, RescheduleResult } from '../store/broker.interface.js';
+import type { CancelResult, RescheduleResult } from '../store/messages/change-message.js';
 import { describe } from '../checks/describe.js';
 import type { ActionOptions } from '../events/audit-log.js';
 import type { MessageRef } from '../messages/message-ref.js';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { MAX_BATCH } from '../store/broker.interface.js';
+import { MAX_BATCH } from '../store/partition.js';
 import { MAX_CONSUMER_LENGTH, MAX_TAGS } from '../checks/limits.js';
 import type { PublishOptions } from '../messages/publish-options.interface.js';
 import type { ReceiveOptions } from '../consumer/delay-queue.receiver.js';

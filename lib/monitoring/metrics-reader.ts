@@ -1,7 +1,8 @@
-import type { Broker, PartitionStats } from '../store/broker.interface.js';
+import type { Broker } from '../store/broker.interface.js';
+import type { PartitionStats } from '../store/messages/partition-counts.js';
 import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
-import { serveWithin } from '../store/serve.js';
+import { serveWithin } from '../store/calls/serve.js';
 import { liveSessions } from '../fleet/live-sessions.js';
 import { type ReceiverState, seenReceivers } from '../fleet/receivers.js';
 import { partitionsOf } from '../store/partitions.js';
@@ -15,7 +16,7 @@ const FRESH = 1000;
 const TIMEOUT = 2000;
 
 export interface MetricsReaderOptions {
-  readonly store: Pick<Broker, 'stats' | 'sessions' | 'reportedProcesses' | 'now'>;
+  readonly store: Pick<Broker, 'messages' | 'fleet' | 'records' | 'now'>;
   readonly clock: Clock;
   readonly log: Log;
   /** Number of partitions of every topic that this process has used. */
@@ -89,18 +90,18 @@ export class MetricsReader {
     if (topics().size === 0) return backlogs;
     const live = await liveSessions(store);
     const sessions = [...live];
-    const reported = await store.reportedProcesses(sessions);
+    const reported = await store.records.reportedProcesses(sessions);
     const told = sessions.map((session, i) => ({ session, receivers: reported[i]?.state?.receivers }));
     const receivers = seenReceivers(told, store.now());
     const receiversOf = (topic: string, wanted: ReceiverState): number =>
       receivers.filter((one) => one.topic === topic && one.state === wanted).length;
     const hasOwner = ({ owner }: PartitionStats): boolean => owner !== undefined && live.has(owner);
     for (const [topic, partitions] of topics()) {
-      const first = await store.stats({ topic, index: 0 });
+      const first = await store.messages.stats({ topic, index: 0 });
       const isOwn = consumed.get(topic)?.owned.some(({ partition }) => partition === 0);
       if (hasOwner(first) && !isOwn) continue;
       const [, ...others] = partitionsOf(topic, partitions);
-      const all = [first, ...(await Promise.all(others.map((partition) => store.stats(partition))))];
+      const all = [first, ...(await Promise.all(others.map((partition) => store.messages.stats(partition))))];
       backlogs.set(topic, {
         ...toBacklog(all, (index) => store.now({ topic, index })),
         unownedPartitions: all.filter((stats) => !hasOwner(stats)).length,

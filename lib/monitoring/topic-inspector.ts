@@ -1,4 +1,5 @@
-import type { Broker, PartitionStats } from '../store/broker.interface.js';
+import type { Broker } from '../store/broker.interface.js';
+import type { PartitionStats } from '../store/messages/partition-counts.js';
 import type { Clock } from '../time/clock.js';
 import { within } from '../time/deadline.js';
 import { type PartitionProgress, type TopicProgress, isQuiet } from '../fleet/progress.js';
@@ -67,7 +68,7 @@ export class TopicInspector {
     const { broker, clock } = this.#options;
     const looks = Array.from({ length: partitions }, (): Look => undefined);
     const answers = looks.map(async (_, index) => {
-      looks[index] = await broker.stats({ topic, index });
+      looks[index] = await broker.messages.stats({ topic, index });
     });
     await within(clock, timeout, Promise.allSettled(answers)).catch(() => {});
     // A copy, since late answers must not change what was reported.

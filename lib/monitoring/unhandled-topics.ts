@@ -1,5 +1,5 @@
 import type { Broker } from '../store/broker.interface.js';
-import { type FleetStore, handledTopics } from '../fleet/live-sessions.js';
+import { type FleetSource, handledTopics } from '../fleet/live-sessions.js';
 import type { Clock } from '../time/clock.js';
 import { Loop } from '../time/loop.js';
 import type { Log } from '../log.js';
@@ -14,7 +14,7 @@ const FIRST_LOOK = 30_000;
 const PACE = 60_000;
 
 export interface UnhandledTopicsOptions {
-  readonly store: FleetStore & Pick<Broker, 'topics'>;
+  readonly store: FleetSource & Pick<Broker, 'fleet'>;
   readonly clock: Clock;
   readonly events: EventSink;
   readonly log: Log;
@@ -137,7 +137,7 @@ export class UnhandledTopics {
   /** The most similar name among the topics that are handled. */
   async #meant(topic: string, handled: ReadonlySet<string>): Promise<string | undefined> {
     const own = this.#own?.topics ?? new Set();
-    const known = new Set([...own, ...(await this.#options.store.topics()).filter((name) => handled.has(name))]);
+    const known = new Set([...own, ...(await this.#options.store.fleet.topics()).filter((name) => handled.has(name))]);
     known.delete(topic);
     return nearest(topic, known);
   }

@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { type ActionOptions, type AuditLog, actorOf } from '../events/audit-log.js';
-import type { Broker, CancelResult, RescheduleResult } from '../store/broker.interface.js';
+import type { Broker } from '../store/broker.interface.js';
+import type { CancelResult, RescheduleResult } from '../store/messages/change-message.js';
 import { type CancelTaggedResult, MessageChanges } from './message-changes.js';
 import type { Clock } from '../time/clock.js';
 import { shareClass } from '../package-copies.js';
@@ -8,7 +9,7 @@ import { describe } from '../checks/describe.js';
 import type { Duration } from '../time/duration.js';
 import type { LocalTime } from '../time/local-time.js';
 import type { MessageRef } from '../messages/message-ref.js';
-import { serveWithin } from '../store/serve.js';
+import { serveWithin } from '../store/calls/serve.js';
 import { assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
@@ -28,7 +29,7 @@ import {
 import { type Route, type OnPublishFailed, Publisher } from './publisher.js';
 
 export interface ProducerDependencies extends PublishDefaults {
-  readonly store: Pick<Broker, 'publish' | 'cancel' | 'cancelTagged' | 'reschedule' | 'locate' | 'now'>;
+  readonly store: Pick<Broker, 'messages' | 'now'>;
   readonly topics: TopicRegistry;
   readonly clock: Clock;
   readonly events: EventSink;
@@ -72,7 +73,7 @@ export class DelayQueueProducer {
       if (isNewPartition) void this.#restore(topic);
     };
     const orderOf = (topic: string) => dependencies.topics.knownOrder(topic);
-    this.#publisher = new Publisher({ ...dependencies, timeout, caller, onSent, orderOf });
+    this.#publisher = new Publisher({ ...dependencies, store: store.messages, timeout, caller, onSent, orderOf });
     const partitionsOf = (topic: string): Promise<number> => this.#partitions(topic);
     this.#changes = new MessageChanges({ store, clock, timeout, caller: `${caller}:change`, partitionsOf });
   }

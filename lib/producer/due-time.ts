@@ -1,6 +1,6 @@
 import { isDate, isPlainObject } from '../checks/kinds.js';
 import { adviceOnDate } from '../time/date.js';
-import type { DueTime } from '../store/broker.interface.js';
+import type { DueTime } from '../store/messages/publish.js';
 import { describe } from '../checks/describe.js';
 import { parseDuration } from '../time/duration.js';
 import { localToEpoch } from '../time/local-time.js';

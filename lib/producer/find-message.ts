@@ -1,4 +1,4 @@
-import type { Partition } from '../store/broker.interface.js';
+import type { Partition } from '../store/partition.js';
 import type { MessageRef } from '../messages/message-ref.js';
 import { partitionOf } from '../messages/partitioner.js';
 import { toStoredId } from '../messages/stored-id.js';

@@ -1,26 +1,21 @@
-import type {
-  Broker,
-  CallId,
-  CancelResult,
-  Partition,
-  RescheduleResult,
-  TagCancelResult,
-} from '../store/broker.interface.js';
+import type { Broker } from '../store/broker.interface.js';
+import type { CancelResult, RescheduleResult, TagCancelResult } from '../store/messages/change-message.js';
+import type { CallId, Partition } from '../store/partition.js';
 import type { Clock } from '../time/clock.js';
 import type { Duration } from '../time/duration.js';
 import type { LocalTime } from '../time/local-time.js';
-import { serveWithin } from '../store/serve.js';
+import { serveWithin } from '../store/calls/serve.js';
 import { assertMessageRef, type MessageRef } from '../messages/message-ref.js';
 import { assertTag } from '../messages/tags.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
-import { ChangeLane } from '../store/change-lane.js';
+import { ChangeLane } from '../store/calls/change-lane.js';
 import { requiredDueTime } from './due-time.js';
 import { findMessage } from './find-message.js';
-import { Lanes } from '../store/lanes.js';
+import { Lanes } from '../store/calls/lanes.js';
 import { partitionsOf as allPartitionsOf } from '../store/partitions.js';
 
 export interface ChangesDependencies {
-  readonly store: Pick<Broker, 'cancel' | 'cancelTagged' | 'reschedule' | 'locate'> & { now(): number };
+  readonly store: Pick<Broker, 'messages'> & { now(): number };
   readonly clock: Clock;
   /** Names this process among those that make such calls. */
   readonly caller: string;
@@ -61,7 +56,7 @@ export class MessageChanges {
 
   async cancel(topic: TopicRef, ref: MessageRef): Promise<CancelResult> {
     const { store } = this.#dependencies;
-    return this.change(topic, ref, (partition, call, storedId) => store.cancel(partition, call, storedId));
+    return this.change(topic, ref, (partition, call, storedId) => store.messages.cancel(partition, call, storedId));
   }
 
   /**
@@ -92,7 +87,7 @@ export class MessageChanges {
     let after: string | undefined;
     do {
       const result: TagCancelResult = await lane.send((partition, call) =>
-        store.cancelTagged(partition, call, tag, after),
+        store.messages.cancelTagged(partition, call, tag, after),
       );
       total.cancelled += result.cancelled;
       total.inFlight += result.inFlight;
@@ -107,7 +102,9 @@ export class MessageChanges {
   ): Promise<RescheduleResult> {
     const { store } = this.#dependencies;
     const due = requiredDueTime(when, store.now());
-    return this.change(topic, ref, (partition, call, storedId) => store.reschedule(partition, call, storedId, due));
+    return this.change(topic, ref, (partition, call, storedId) =>
+      store.messages.reschedule(partition, call, storedId, due),
+    );
   }
 
   /**
@@ -123,7 +120,7 @@ export class MessageChanges {
     let otherwise: R | 'not-found' = 'not-found';
     const result = await findMessage(
       { topic: topicName, partitions, ref },
-      (partition, id) => serveWithin(clock, timeout, () => store.locate(partition, id)),
+      (partition, id) => serveWithin(clock, timeout, () => store.messages.locate(partition, id)),
       async ({ index }, storedId) => {
         const lane = this.#lanes.get(topicName, index);
         const answer = await lane.send((partition, call) => change(partition, call, storedId));

@@ -1,18 +1,13 @@
-import {
-  MAX_BATCH,
-  type Broker,
-  type CallId,
-  type NewMessage,
-  type Partition,
-  type PublishResult,
-  type ReplicaRequirement,
-  type TopicOrder,
-} from '../store/broker.interface.js';
+import type { ReplicaRequirement } from '../messages/replicas.js';
+import type { MessageStore } from '../store/messages/message-store.js';
+import type { TopicOrder } from '../store/fleet/topic-config.js';
+import type { NewMessage, PublishResult } from '../store/messages/publish.js';
+import { type CallId, MAX_BATCH, type Partition } from '../store/partition.js';
 import type { Clock, Timer } from '../time/clock.js';
-import { namedCall } from '../store/named-call.js';
-import { splitIfRefused } from '../store/split-refused.js';
+import { namedCall } from '../store/calls/named-call.js';
+import { splitIfRefused } from '../store/calls/split-refused.js';
 import { Loop } from '../time/loop.js';
-import { repeatUntilServed } from '../store/serve.js';
+import { repeatUntilServed } from '../store/calls/serve.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { isSameRequirement } from '../messages/replicas.js';
 
@@ -58,7 +53,7 @@ interface PendingPublish {
 }
 
 export interface PublishLaneOptions {
-  readonly store: Pick<Broker, 'publish'>;
+  readonly store: Pick<MessageStore, 'publish'>;
   readonly clock: Clock;
   /** Names this process among the publishers. */
   readonly caller: string;

@@ -1,4 +1,4 @@
-import type { DueTime, NewMessage } from '../store/broker.interface.js';
+import type { DueTime, NewMessage } from '../store/messages/publish.js';
 import { optionalDueTime } from './due-time.js';
 import { parseDuration } from '../time/duration.js';
 import { describe } from '../checks/describe.js';

@@ -1,11 +1,13 @@
-import type { Partition, PublishResult, TopicOrder } from '../store/broker.interface.js';
+import type { TopicOrder } from '../store/fleet/topic-config.js';
+import type { PublishResult } from '../store/messages/publish.js';
+import type { Partition } from '../store/partition.js';
 import { DuplicateMessageError, NotReplicatedError } from '../errors/publishing.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import { partitionOf } from '../messages/partitioner.js';
 import { PublishManyError } from '../messages/publish-many.error.js';
 import type { PublishedMessage } from '../messages/publish-options.interface.js';
 import { MOST_APART, RequirementNumbers } from '../messages/replicas.js';
-import { Lanes } from '../store/lanes.js';
+import { Lanes } from '../store/calls/lanes.js';
 import { PublishLane, type PublishLaneOptions, type PublishSink, type Terms, travelTogether } from './publish-lane.js';
 import type { PublishRequest } from './publish-request.js';
 

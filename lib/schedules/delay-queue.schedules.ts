@@ -1,12 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type ActionOptions, type AuditLog, type AuditedAction, actorOf, checkedActor } from '../events/audit-log.js';
-import type { Broker, IndexedSchedule, Partition } from '../store/broker.interface.js';
+import type { Broker } from '../store/broker.interface.js';
+import type { Partition } from '../store/partition.js';
+import type { IndexedSchedule } from '../store/schedules/schedule-records.js';
 import { describe } from '../checks/describe.js';
 import { type Rules, applyRules, orElse, trueOrFalse } from '../checks/rules.js';
 import { assertInteger } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
-import { type FleetStore, topicsOfFleet } from '../fleet/live-sessions.js';
+import { type FleetSource, topicsOfFleet } from '../fleet/live-sessions.js';
 import { withTime } from '../messages/envelope.js';
 import { assertPayload } from '../messages/payload-schema.js';
 import { OPERATION, type Repeatable } from '../messages/operation.js';
@@ -18,9 +20,9 @@ import { type Topic, checkedTopicName, schemaOf } from '../messages/topic.js';
 import { shareClass } from '../package-copies.js';
 import type { Clock } from '../time/clock.js';
 import { toDate } from '../time/date.js';
-import { ChangeLane } from '../store/change-lane.js';
-import { Lanes } from '../store/lanes.js';
-import { namedCall } from '../store/named-call.js';
+import { ChangeLane } from '../store/calls/change-lane.js';
+import { Lanes } from '../store/calls/lanes.js';
+import { namedCall } from '../store/calls/named-call.js';
 import type { TopicRegistry } from '../fleet/topic.registry.js';
 import { type GivenSchedule, assertScheduleId, checkSchedule } from './check-schedule.js';
 import { extraId, namedExtraId, occurrenceId } from './occurrence-ids.js';
@@ -39,20 +41,7 @@ const MOST_LISTED = 1000;
 const WORD_BYTES = 6;
 
 export interface SchedulesDependencies {
-  readonly store: FleetStore &
-    Pick<
-      Broker,
-      | 'cancel'
-      | 'get'
-      | 'publish'
-      | 'indexSchedule'
-      | 'unindexSchedule'
-      | 'findSchedule'
-      | 'listSchedules'
-      | 'getSchedules'
-      | 'putSchedule'
-      | 'removeSchedule'
-    >;
+  readonly store: FleetSource & Pick<Broker, 'messages' | 'schedules'>;
   readonly topics: TopicRegistry;
   readonly clock: Clock;
   readonly events: EventSink;
@@ -198,7 +187,9 @@ export class DelayQueueSchedules {
    */
   async lastRuns(schedules: readonly Schedule[]): Promise<(LastRun | undefined)[]> {
     const { store } = this.#dependencies;
-    return lastRuns(schedules, async (partition, storedId) => this.#serve(() => store.get(partition, storedId)));
+    return lastRuns(schedules, async (partition, storedId) =>
+      this.#serve(() => store.messages.get(partition, storedId)),
+    );
   }
 
   /**
@@ -270,14 +261,14 @@ export class DelayQueueSchedules {
     const place = await this.#found.place(id);
     if (!place) return false;
     const partition = await this.#found.partitionOf(place);
-    const [before] = await this.#serve(() => store.getSchedules(partition, [id]));
+    const [before] = await this.#serve(() => store.schedules.getSchedules(partition, [id]));
     const removed = await this.#discard(partition, id);
-    await this.#serve(() => store.unindexSchedule({ id }));
+    await this.#serve(() => store.schedules.unindexSchedule({ id }));
     const record = readable(before);
     if (record) await this.#takeBack({ partition, record });
     // It may have been stored again meanwhile; then it is not to be missing in the list.
-    const [found] = await this.#serve(() => store.getSchedules(partition, [id]));
-    if (found) await this.#serve(() => store.indexSchedule({ id, ...place }));
+    const [found] = await this.#serve(() => store.schedules.getSchedules(partition, [id]));
+    if (found) await this.#serve(() => store.schedules.indexSchedule({ id, ...place }));
     return removed;
   }
 
@@ -313,7 +304,9 @@ export class DelayQueueSchedules {
     const { topic, index } = partition;
     const order = topics.knownOrder(topic);
     const named = operation === undefined ? undefined : namedCall(operation, id);
-    const [result] = await lane.send((_, call) => store.publish(partition, named ?? call, [message], { order }));
+    const [result] = await lane.send((_, call) =>
+      store.messages.publish(partition, named ?? call, [message], { order }),
+    );
     const dueAt = toDate(result?.dueAt ?? now);
     const published = { id: messageId, topic, partition: index, dueAt, duplicate: false };
     events.emit('published', published);
@@ -378,12 +371,12 @@ export class DelayQueueSchedules {
 
   async #discard({ topic, index }: Partition, id: string): Promise<boolean> {
     const { store } = this.#dependencies;
-    return this.#lanes.get(topic, index).send((partition, call) => store.removeSchedule(partition, call, id));
+    return this.#lanes.get(topic, index).send((partition, call) => store.schedules.removeSchedule(partition, call, id));
   }
 
   async #enter(entry: IndexedSchedule): Promise<void> {
     const { store } = this.#dependencies;
-    const { topic, key } = await this.#serve(() => store.indexSchedule(entry));
+    const { topic, key } = await this.#serve(() => store.schedules.indexSchedule(entry));
     if (topic === entry.topic && key === entry.key) return;
     throw new InvalidArgumentError(
       `Schedule '${entry.id}' exists with topic '${topic}' and key ${describe(key)}, and neither can be changed. Remove it first, or ` +
@@ -402,7 +395,7 @@ export class DelayQueueSchedules {
     for (const time of timesAhead(record, this.#found.now(partition))) {
       if (others?.has(time)) continue;
       const storedId = toStoredId(occurrenceId(record.id, time), record.key);
-      await lane.send((_, call) => store.cancel(partition, call, storedId));
+      await lane.send((_, call) => store.messages.cancel(partition, call, storedId));
     }
   }
 

@@ -1,5 +1,6 @@
-import type { Partition, StoredMessage } from '../store/broker.interface.js';
-import { settleSome } from '../store/settle-some.js';
+import type { StoredMessage } from '../store/messages/stored-message.js';
+import type { Partition } from '../store/partition.js';
+import { settleSome } from '../store/calls/settle-some.js';
 import type { FinishedOutcome } from '../errors/publishing.errors.js';
 import { toStoredId } from '../messages/stored-id.js';
 import { occurrenceId } from './occurrence-ids.js';

@@ -1,4 +1,4 @@
-import type { OccurrenceSeries } from '../store/broker.interface.js';
+import type { OccurrenceSeries } from '../store/schedules/occurrence.js';
 import { SEPARATOR, toStoredId } from '../messages/stored-id.js';
 
 /** The id of the message of an occurrence: whoever publishes it, it is the same. */

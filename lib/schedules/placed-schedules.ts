@@ -1,11 +1,13 @@
-import type { Broker, FoundSchedule, Partition, SchedulePlace } from '../store/broker.interface.js';
-import { serveWithin } from '../store/serve.js';
-import { settleSome } from '../store/settle-some.js';
+import type { Broker } from '../store/broker.interface.js';
+import type { Partition } from '../store/partition.js';
+import type { FoundSchedule, SchedulePlace } from '../store/schedules/schedule-records.js';
+import { serveWithin } from '../store/calls/serve.js';
+import { settleSome } from '../store/calls/settle-some.js';
 import { DelayQueueError } from '../errors/delay-queue.error.js';
 import { SerializationError } from '../errors/publishing.errors.js';
 import { partitionOf } from '../messages/partitioner.js';
 import type { Clock } from '../time/clock.js';
-import { Lanes } from '../store/lanes.js';
+import { Lanes } from '../store/calls/lanes.js';
 import type { TopicRegistry } from '../fleet/topic.registry.js';
 import { assertScheduleId } from './check-schedule.js';
 import { type ScheduleRecord, readSchedule } from './schedule-record.js';
@@ -41,7 +43,7 @@ interface Page {
 }
 
 export interface PlacedSchedulesDependencies {
-  readonly store: Pick<Broker, 'findSchedule' | 'listSchedules' | 'getSchedules' | 'now'>;
+  readonly store: Pick<Broker, 'schedules' | 'now'>;
   readonly topics: TopicRegistry;
   readonly clock: Clock;
   /** Longest time for an answer, in milliseconds. */
@@ -63,7 +65,7 @@ export class PlacedSchedules {
    */
   async place(id: string): Promise<SchedulePlace | undefined> {
     assertScheduleId(id);
-    return this.serve(() => this.#dependencies.store.findSchedule({ id }));
+    return this.serve(() => this.#dependencies.store.schedules.findSchedule({ id }));
   }
 
   /** @throws InvalidArgumentError, BrokerUnavailableError */
@@ -72,7 +74,7 @@ export class PlacedSchedules {
     const place = await this.place(id);
     if (!place) return undefined;
     const partition = await this.partitionOf(place);
-    const [found] = await this.serve(() => store.getSchedules(partition, [id]));
+    const [found] = await this.serve(() => store.schedules.getSchedules(partition, [id]));
     const record = readable(found);
     return record && { record, partition };
   }
@@ -87,7 +89,7 @@ export class PlacedSchedules {
     const failures = new Map<string, Failure>();
     const pages = await this.#pages(failures);
     const results = await settleSome(pages, async ({ partition, ids }) =>
-      this.serve(() => store.getSchedules(partition, ids)),
+      this.serve(() => store.schedules.getSchedules(partition, ids)),
     );
     const found = pages.flatMap(({ partition, ids }, i): PlacedSchedule[] => {
       const result = results[i] as (typeof results)[number];
@@ -104,7 +106,7 @@ export class PlacedSchedules {
   }
 
   async #pages(failures: Map<string, Failure>): Promise<Page[]> {
-    const listed = await this.serve(() => this.#dependencies.store.listSchedules());
+    const listed = await this.serve(() => this.#dependencies.store.schedules.listSchedules());
     const topics = [...new Set(listed.map(({ topic }) => topic))];
     const counts = await settleSome(topics, async (topic) => this.#partitions(topic));
     const countOf = new Map(topics.map((topic, i) => [topic, counts[i] as PromiseSettledResult<number>]));

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { ScheduleContent, StoredSchedule } from '../store/broker.interface.js';
+import type { ScheduleContent, StoredSchedule } from '../store/schedules/schedule-records.js';
 import { isPlainObject } from '../checks/kinds.js';
 import { isWithin } from '../checks/validate.js';
 import { SerializationError } from '../errors/publishing.errors.js';

@@ -1,7 +1,9 @@
-import type { Broker, CallId, Partition, ScheduleWrite } from '../store/broker.interface.js';
-import type { ChangeLane } from '../store/change-lane.js';
-import type { Lanes } from '../store/lanes.js';
-import { namedCall } from '../store/named-call.js';
+import type { Broker } from '../store/broker.interface.js';
+import type { CallId, Partition } from '../store/partition.js';
+import type { ScheduleWrite } from '../store/schedules/schedule-records.js';
+import type { ChangeLane } from '../store/calls/change-lane.js';
+import type { Lanes } from '../store/calls/lanes.js';
+import { namedCall } from '../store/calls/named-call.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { CheckedSchedule } from './check-schedule.js';
 import { type PlacedSchedule, type PlacedSchedules, readable } from './placed-schedules.js';
@@ -28,11 +30,11 @@ export interface WrittenSchedule {
 
 /** Writes schedules, each time from the state that it has seen, so that nobody's change is lost. */
 export class ScheduleWrites {
-  readonly #store: Pick<Broker, 'getSchedules' | 'putSchedule'>;
+  readonly #store: Pick<Broker, 'schedules'>;
   readonly #found: PlacedSchedules;
   readonly #lanes: Lanes<ChangeLane>;
 
-  constructor(store: Pick<Broker, 'getSchedules' | 'putSchedule'>, found: PlacedSchedules, lanes: Lanes<ChangeLane>) {
+  constructor(store: Pick<Broker, 'schedules'>, found: PlacedSchedules, lanes: Lanes<ChangeLane>) {
     this.#store = store;
     this.#found = found;
     this.#lanes = lanes;
@@ -42,7 +44,7 @@ export class ScheduleWrites {
   async put(partition: Partition, checked: CheckedSchedule, declared: boolean): Promise<WrittenSchedule> {
     const { id, key, catchUp, overlap, envelope } = checked;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const [found] = await this.#found.serve(() => this.#store.getSchedules(partition, [id]));
+      const [found] = await this.#found.serve(() => this.#store.schedules.getSchedules(partition, [id]));
       const known = readable(found);
       const now = this.#found.now(partition);
       const rule = checked.rule(anchorOf(known) ?? now);
@@ -88,7 +90,7 @@ export class ScheduleWrites {
 
   #write({ topic, index }: Partition, write: ScheduleWrite, named?: CallId): Promise<boolean> {
     const lane = this.#lanes.get(topic, index);
-    return lane.send((partition, call) => this.#store.putSchedule(partition, named ?? call, write));
+    return lane.send((partition, call) => this.#store.schedules.putSchedule(partition, named ?? call, write));
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Partition } from '../store/broker.interface.js';
+import type { Partition } from '../store/partition.js';
 import { readablePart } from '../messages/readable-part.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import { toDate } from '../time/date.js';

@@ -36,8 +36,8 @@ export interface PlainCommands {
   zrangebylex(key: string, min: string, max: string, limit: 'LIMIT', offset: number, most: number): Promise<string[]>;
 }
 
-/** What the operations make their calls through: of Redis, or of the same data in this process. */
-export interface Calls {
+/** Runs the calls of the stores: on Redis, or on the same data in this process. */
+export interface Driver {
   /** Where the data is, as errors say it. */
   readonly address: string;
   /** Most places that a call of several can be about. */

@@ -1,4 +1,4 @@
-import type { Partition } from './broker.interface.js';
+import type { Partition } from './partition.js';
 
 /** The keys and the channel of one partition. All share the hash tag `{prefix:topic:partition}`, so one cluster slot. */
 export interface PartitionKeys {
@@ -140,7 +140,7 @@ export function prefixInKeys(prefix: string): string {
   return prefix.replaceAll(':', '/');
 }
 
-export class RedisKeys {
+export class StoreKeys {
   readonly fleet: FleetKeys;
   /** As it stands in keys. */
   readonly prefix: string;

@@ -1,4 +1,4 @@
-import type { PartitionSignal } from './broker.interface.js';
+import type { PartitionSignal } from './fleet/signals.js';
 
 type Listener = (signal: PartitionSignal) => void;
 

@@ -1,7 +1,9 @@
-import { type Broker, type Partition, type TopicConfig, PROTOCOL_VERSION } from './broker.interface.js';
+import type { Broker } from './broker.interface.js';
+import { PROTOCOL_VERSION, type TopicConfig } from './fleet/topic-config.js';
+import type { Partition } from './partition.js';
 import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 
-type ConfigStore = Pick<Broker, 'configOf'>;
+type ConfigStore = Pick<Broker, 'fleet'>;
 
 /** @throws ConfigurationError if a topic is stored in another way than this version of the library knows */
 export function assertProtocol(topic: string, protocol: number): void {
@@ -18,7 +20,7 @@ export function assertProtocol(topic: string, protocol: number): void {
  * @throws ConfigurationError if it speaks another protocol
  */
 export async function partitionCount(store: ConfigStore, topic: string): Promise<number | undefined> {
-  const config = await store.configOf(topic);
+  const config = await store.fleet.configOf(topic);
   if (config) assertProtocol(topic, config.protocol);
   return config?.partitions;
 }
@@ -30,7 +32,7 @@ export async function partitionCount(store: ConfigStore, topic: string): Promise
  * @throws ConfigurationError if it speaks another protocol
  */
 export async function existingConfig(store: ConfigStore, topic: string): Promise<TopicConfig> {
-  const config = await store.configOf(topic);
+  const config = await store.fleet.configOf(topic);
   if (!config) {
     throw new InvalidArgumentError(
       `There is no topic '${topic}' under this prefix: nobody has published to it or handled it. See topics().`,

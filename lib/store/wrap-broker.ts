@@ -1,4 +1,29 @@
-import type { Broker, BrokerOperation, BrokerOperations } from './broker.interface.js';
+import { type Broker, STORES, type Stores } from './broker.interface.js';
+import type { DeadLetterStore } from './dead-letters/dead-letter-store.js';
+import type { DeliveryStore } from './deliveries/delivery-store.js';
+import type { FleetStore } from './fleet/fleet-store.js';
+import type { MessageStore } from './messages/message-store.js';
+import type { RecordStore } from './records/record-store.js';
+import type { ScheduleStore } from './schedules/schedule-store.js';
+
+type BrokerOperations = MessageStore &
+  DeliveryStore &
+  DeadLetterStore &
+  ScheduleStore &
+  FleetStore &
+  RecordStore &
+  Pick<Broker, 'connect'>;
+
+/**
+ * What an application asks of its broker. `settle` carries the outcomes of handlers, `extend` renews leases, `setAside` makes
+ * a dead letter of a message that cannot be claimed or settled, `configure` fixes the partitions of a topic; `permit` asks for
+ * deliveries within the limits of a topic, which `setTerms` stores, and `hold` stops a partition for a while; `heartbeat`, `leave`
+ * and `forget` are about the sessions of processes, `acquire` and `release` about who owns which partition. `publishOccurrence`
+ * publishes for a schedule, and `putSchedule` changes one.
+ *
+ * @publicApi
+ */
+export type BrokerOperation = keyof BrokerOperations;
 
 /** One call of an operation. */
 export type BrokerCall = {
@@ -13,27 +38,15 @@ export type BrokerCall = {
 /** Answers, or rejects, in the place of a call. */
 export type Around = (call: BrokerCall) => Promise<unknown>;
 
-type MethodOf<T> = { [K in keyof T]: T[K] extends (...args: never[]) => unknown ? K : never }[keyof T];
+type Method = (...args: unknown[]) => unknown;
 
-/** The methods of a broker that are no operations. One that is missing here, or is an operation, does not compile. */
-const OTHER_METHODS = {
-  now: true,
-  onClockStep: true,
-  inspect: true,
-  close: true,
-  watchPartition: true,
-  watchSession: true,
-  onAvailable: true,
-  onError: true,
-} as const satisfies { readonly [K in Exclude<MethodOf<Broker>, BrokerOperation>]: true };
+/** The one operation that is of no store. */
+const CONNECT = 'connect' satisfies BrokerOperation;
 
 /** The names of a broker's operations. */
-export function operationsOf(broker: Broker): BrokerOperation[] {
-  const names = new Set<string>();
-  for (let level: object = broker; level !== Object.prototype; level = Object.getPrototypeOf(level) as object) {
-    for (const name of Object.getOwnPropertyNames(level)) names.add(name);
-  }
-  return [...names].filter((name): name is BrokerOperation => isOperation(name, Reflect.get(broker, name))).toSorted();
+export function operationsOf(stores: Stores): BrokerOperation[] {
+  const names = STORES.flatMap((name) => Object.getOwnPropertyNames(Object.getPrototypeOf(stores[name])));
+  return [...names.filter(isOperation), CONNECT as BrokerOperation].toSorted();
 }
 
 /**
@@ -44,21 +57,31 @@ export function operationsOf(broker: Broker): BrokerOperation[] {
 export function wrapBroker<B extends Broker>(
   broker: B,
   around: Around,
-  instead: Partial<Omit<Broker, BrokerOperation>> = {},
+  instead: Partial<Omit<Broker, keyof Stores | typeof CONNECT>> = {},
 ): B {
-  return new Proxy(broker, {
+  const stores = Object.fromEntries(STORES.map((name) => [name, wrapMethods(broker[name], around, isOperation)]));
+  return wrapMethods(broker, around, (name) => name === CONNECT, { ...stores, ...instead });
+}
+
+function wrapMethods<T extends object>(
+  object: T,
+  around: Around,
+  isWrapped: (name: string | symbol) => boolean,
+  instead: object = {},
+): T {
+  return new Proxy(object, {
     get(target, name) {
       if (Object.hasOwn(instead, name)) return Reflect.get(instead, name) as unknown;
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== 'function') return value;
-      const method = value.bind(target) as (...args: unknown[]) => unknown;
-      if (!isOperation(name, value)) return method;
+      const method = value.bind(target) as Method;
+      if (!isWrapped(name)) return method;
       return async (...args: unknown[]) =>
         around({ operation: name as BrokerOperation, args, run: () => method(...args) } as BrokerCall);
     },
   });
 }
 
-function isOperation(name: string | symbol, value: unknown): boolean {
-  return typeof value === 'function' && name !== 'constructor' && !Object.hasOwn(OTHER_METHODS, name);
+function isOperation(name: string | symbol): name is Exclude<BrokerOperation, typeof CONNECT> {
+  return name !== 'constructor';
 }

@@ -2,7 +2,7 @@ import type { InjectionToken } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { shareClass } from '../package-copies.js';
 import { type Duration, parseDuration } from '../time/duration.js';
-import type { BrokerOperation } from '../store/broker.interface.js';
+import type { BrokerOperation } from '../store/wrap-broker.js';
 import { MAX_REPLICAS } from '../checks/limits.js';
 import { assertInteger, assertOptions } from '../checks/validate.js';
 import { DEFAULT_CONNECTION } from '../nest/decorators/delay-queue.constants.js';
@@ -190,9 +190,14 @@ export class DelayQueueHarness {
     published.clear();
     for (const topic of stored.topics) {
       for (const { partition, stored: message } of stored.list(topic, 'scheduled')) {
-        await embedded.cancel(partition, { caller: this.#caller, sequence: ++this.#sequence }, message.storedId);
+        await embedded.messages.cancel(
+          partition,
+          { caller: this.#caller, sequence: ++this.#sequence },
+          message.storedId,
+        );
       }
-      for (const { partition } of stored.list(topic, 'dead')) await embedded.trimDead(partition, { maxCount: 0 });
+      for (const { partition } of stored.list(topic, 'dead'))
+        await embedded.deadLetters.trimDead(partition, { maxCount: 0 });
     }
     stored.forgetFinished();
   }
@@ -219,7 +224,7 @@ export class DelayQueueHarness {
    */
   setReplicas(count: number): void {
     assertInteger('count', count, { min: 0, max: MAX_REPLICAS });
-    this.backend.embedded.calls.replicas = count;
+    this.backend.embedded.driver.replicas = count;
   }
 
   /**

@@ -1,5 +1,5 @@
 import { isError } from '../checks/kinds.js';
-import type { BrokerOperation } from '../store/broker.interface.js';
+import type { BrokerOperation } from '../store/wrap-broker.js';
 import type { BrokerCall } from '../store/wrap-broker.js';
 import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
 import { describe } from '../checks/describe.js';

@@ -1,4 +1,5 @@
-import type { Partition, StoredMessage } from '../store/broker.interface.js';
+import type { StoredMessage } from '../store/messages/stored-message.js';
+import type { Partition } from '../store/partition.js';
 import type { ResolvedBackoff } from '../messages/backoff.js';
 import { decodeEnvelope } from '../messages/envelope.js';
 import type { Failure } from '../messages/failure.js';

@@ -2,7 +2,7 @@
 
 export { DelayQueueHarness, type OverridableModule } from './delay-queue.harness.js';
 export { DelayQueueTestingModule, getDelayQueueHarnessToken } from './delay-queue-testing.module.js';
-export type { BrokerOperation } from '../store/broker.interface.js';
+export type { BrokerOperation } from '../store/wrap-broker.js';
 export type { FaultOptions } from './faults.js';
 export type {
   DeadLetter,

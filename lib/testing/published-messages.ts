@@ -1,4 +1,4 @@
-import type { CallId, Partition } from '../store/broker.interface.js';
+import type { CallId, Partition } from '../store/partition.js';
 
 /** A message as it was published. */
 export interface Published {

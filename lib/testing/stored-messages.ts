@@ -1,7 +1,8 @@
-import type { Partition, StoredMessage } from '../store/broker.interface.js';
+import type { StoredMessage } from '../store/messages/stored-message.js';
+import type { Partition } from '../store/partition.js';
 import { fromBytes, toBytes } from '../engines/embedded/bytes.js';
 import type { EmbeddedBroker } from '../engines/embedded/embedded.broker.js';
-import { peekedMessages } from '../store/records/replies.js';
+import { peekedMessages } from '../store/messages/stored-message.js';
 import { partitionsOf } from '../store/partitions.js';
 
 export interface PlacedMessage {
@@ -47,11 +48,11 @@ export class StoredMessages {
   }
 
   #listed(partition: Partition, state: 'scheduled' | 'dead'): StoredMessage[] {
-    const { calls, keys } = this.#broker;
+    const { driver, keys } = this.#broker;
     const place = keys.partition(partition);
     const sets = state === 'dead' ? [place.dead] : [place.scheduled, place.blocked];
     return sets.flatMap((set) => {
-      const reply = calls.runNow('list', place, { ...ALL, set, is_dead: state === 'dead' ? 1 : 0 });
+      const reply = driver.runNow('list', place, { ...ALL, set, is_dead: state === 'dead' ? 1 : 0 });
       return [...peekedMessages(state, reply).messages];
     });
   }

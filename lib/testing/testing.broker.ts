@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { Broker, PublishResult } from '../store/broker.interface.js';
+import type { Broker } from '../store/broker.interface.js';
+import type { PublishResult } from '../store/messages/publish.js';
 import type { EmbeddedBroker } from '../engines/embedded/embedded.broker.js';
 import { type BrokerCall, wrapBroker } from '../store/wrap-broker.js';
 import type { MessageHandler } from '../composition/backend.js';
@@ -42,7 +43,7 @@ async function recordPublished(call: BrokerCall, broker: Broker, published: Publ
     const [partition, id, { storedId, dueAt }] = call.args;
     const result = await call.run();
     const stored =
-      result.status === 'published' && !result.duplicate ? await broker.get(partition, storedId) : undefined;
+      result.status === 'published' && !result.duplicate ? await broker.messages.get(partition, storedId) : undefined;
     if (stored) published.record(partition, id, [{ ...stored, dueAt }]);
     return result;
   }

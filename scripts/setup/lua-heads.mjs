@@ -7,6 +7,13 @@ const HEAD = /^(?:--.*\n)+?(?=\n|-- @)/;
 const KEY = /^([a-z_]+(?= (?:ZSET|HASH|STRING|STREAM|ANY)$)|\.{3}$)/;
 const ARGUMENT = /^([a-z_]+|\.{3})$/;
 
+/** Who runs a script, and what it does to memory; `store/lua/lua-script.ts` tells what they mean. */
+const ROLE = /^(producer|consumer|operator|none)$/;
+const FLAG = /^(reads|adds)$/;
+
+/** In place of the roles, if none needs the script. */
+const NOBODY = 'none';
+
 /** The last argument of a script that takes any number of further ones; the last key of one that takes those of several places. */
 const REST = '...';
 
@@ -20,7 +27,10 @@ export function readHead(file, text) {
   if (!head) refuse(file, 1, 'there is no comment that says what the script takes');
   const [keys, takesPlaces] = withoutRest(namesOf(file, head, 'KEYS', KEY));
   const [args, takesMore] = withoutRest(namesOf(file, head, 'ARGV', ARGUMENT));
-  return { keys, takesPlaces, args, takesMore };
+  const roles = wordsOf(file, head, 'Roles', ROLE);
+  if (roles.length === 0) refuse(file, 1, 'the head does not say by `Roles` who runs it');
+  const flags = wordsOf(file, head, 'Flags', FLAG);
+  return { keys, takesPlaces, args, takesMore, roles: roles.filter((role) => role !== NOBODY), flags };
 }
 
 /** What a script has without declaring it. `FIRST` is where the further arguments begin, `PLACE` how many keys each place has. */
@@ -44,6 +54,10 @@ export function declareHead({ keys, takesPlaces, args, takesMore }, names) {
 
 function withoutRest(named) {
   return named.at(-1)?.name === REST ? [named.slice(0, -1), true] : [named, false];
+}
+
+function wordsOf(file, head, section, pattern) {
+  return namesOf(file, head, section, pattern).map(({ name }) => name);
 }
 
 /** The names that a section of a head lists with commas; what stands in parentheses explains. */

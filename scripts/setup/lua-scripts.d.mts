@@ -6,6 +6,8 @@ export interface LuaScript {
   readonly keys: string[];
   readonly args: string[];
   readonly takesMore: boolean;
+  readonly roles: string[];
+  readonly flags: string[];
 }
 
 export function luaScripts(): Plugin;

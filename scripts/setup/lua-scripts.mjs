@@ -55,7 +55,7 @@ export function readScripts(read = textOf) {
  *
  * @param {string} path
  * @param {(path: string) => string | undefined} read
- * @returns {{ source: string, keys: string[], args: string[], takesMore: boolean }}
+ * @returns {{ source: string, keys: string[], args: string[], takesMore: boolean, roles: string[], flags: string[] }}
  * @throws {Error} if a name is used and not declared, or the other way around
  */
 export function readScript(path, read = textOf) {
@@ -70,7 +70,8 @@ export function readScript(path, read = textOf) {
   };
   const body = resolveModules(parseLua(file, text), (names) => declareHead(head, names), moduleOf);
   const [keys, args] = [head.keys, head.args].map((named) => named.map(({ name }) => name));
-  return { source: localsOf(head) + body, keys, args, takesMore: head.takesMore };
+  const { takesMore, roles, flags } = head;
+  return { source: localsOf(head) + body, keys, args, takesMore, roles, flags };
 }
 
 /** Checks that somebody uses each module, and each name that it exports. */

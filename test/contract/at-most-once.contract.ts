@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { ownerOf, sessionOfOwner } from '../../lib/store/broker.interface.js';
+import { ownerOf, sessionOfOwner } from '../../lib/store/fleet/owner.js';
 import {
   ACK,
   type BrokerTest,
@@ -33,7 +33,7 @@ export function atMostOnceContract(it: BrokerTest): void {
       ]);
       expect(delivered).toBe(1);
       expect(await bed.get('a')).toBeUndefined();
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({
+      expect(await bed.stats()).toMatchObject({
         scheduled: 0,
         inFlight: 0,
         dead: 0,
@@ -48,9 +48,9 @@ export function atMostOnceContract(it: BrokerTest): void {
       const claimed = await bed.claimOne(ONCE);
 
       expect(await bed.settle(claimed, ACK)).toBe('stale');
-      expect(await bed.broker.extend(bed.partition, LONG, [claimed])).toEqual(['lost']);
+      expect(await bed.broker.deliveries.extend(bed.partition, LONG, [claimed])).toEqual(['lost']);
       expect(await bed.cancel('a')).toBe('not-found');
-      expect(await bed.broker.setAside(bed.partition, claimed, FAILURE)).toBeUndefined();
+      expect(await bed.broker.deliveries.setAside(bed.partition, claimed, FAILURE)).toBeUndefined();
     });
 
     it('hands out what others have tried before, with its counts, and what they have left with its lease', async ({
@@ -64,7 +64,7 @@ export function atMostOnceContract(it: BrokerTest): void {
         { storedId: 'left', delivery: 2, attempt: 1 },
         { storedId: 'retried', delivery: 2, attempt: 2 },
       ]);
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 0, inFlight: 0 });
+      expect(await bed.stats()).toMatchObject({ scheduled: 0, inFlight: 0 });
       for (const id of ['left', 'retried']) expect(await bed.get(id)).toBeUndefined();
     });
 
@@ -87,10 +87,10 @@ export function atMostOnceContract(it: BrokerTest): void {
       await bed.publish('a');
       await bed.claim(ONCE);
       const heir = ownerOf('heirs-epoch', 'heir');
-      await bed.broker.acquire(bed.partition, heir, bed.owner);
+      await bed.broker.fleet.acquire(bed.partition, heir, bed.owner);
       const request = bed.nextClaim({ owner: heir, sequence: 1, delivered: 0, ...ONCE });
 
-      expect(await bed.broker.claim(bed.partition, request)).toMatchObject({ messages: [] });
+      expect(await bed.broker.deliveries.claim(bed.partition, request)).toMatchObject({ messages: [] });
     });
 
     it('ends what was cancelled or replaced while it was in flight', async ({ bed }) => {

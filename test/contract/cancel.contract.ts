@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import type { CallId, PartitionSignal } from '../../lib/store/broker.interface.js';
+import type { PartitionSignal } from '../../lib/store/fleet/signals.js';
+import type { CallId } from '../../lib/store/partition.js';
 import { fromStoredId, toStoredId } from '../../lib/messages/stored-id.js';
 import { type BrokerTest, DEAD, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { Received } from '../support/broker/received.js';
@@ -21,7 +22,7 @@ export function cancelContract(it: BrokerTest): void {
     it('does not cancel what has taken the place of the one that was seen', async ({ bed }) => {
       await bed.publish('a', { envelope: '[1,"new"]' });
       const at = (await bed.get('a'))?.at as number;
-      const cancel = (envelope: string) => bed.broker.cancel(bed.partition, CALL, 'a', { at, envelope });
+      const cancel = (envelope: string) => bed.broker.messages.cancel(bed.partition, CALL, 'a', { at, envelope });
       expect(await cancel('[1,"old"]')).toBe('not-found');
 
       expect(await cancel('[1,"new"]')).toBe('not-found');
@@ -79,14 +80,16 @@ export function cancelContract(it: BrokerTest): void {
       expect(await bed.cancel('a')).toBe('in-flight');
       expect(await bed.cancel('a')).toBe('in-flight');
       expect(await bed.settle(claimed, RETRY_LATER)).toBe('cancelled');
-      expect((await bed.broker.stats(bed.partition)).counters.cancelled).toBe(1);
+      expect((await bed.stats()).counters.cancelled).toBe(1);
     });
 
     it('finds nothing where nothing is', async ({ bed }) => {
       await bed.publish('other');
 
       expect(await bed.cancel('a')).toBe('not-found');
-      expect(await bed.broker.cancel({ ...bed.partition, index: 1 }, bed.nextCall(), 'other')).toBe('not-found');
+      expect(await bed.broker.messages.cancel({ ...bed.partition, index: 1 }, bed.nextCall(), 'other')).toBe(
+        'not-found',
+      );
     });
 
     it('does not take a dead letter', async ({ bed }) => {
@@ -110,36 +113,36 @@ export function cancelContract(it: BrokerTest): void {
       const storedId = toStoredId('id', 'key');
       await bed.publish(storedId, { due: { after: LONG } });
 
-      expect(await bed.broker.locate(bed.partition, 'id')).toEqual([storedId]);
+      expect(await bed.broker.messages.locate(bed.partition, 'id')).toEqual([storedId]);
       expect(await bed.cancel(storedId)).toBe('cancelled');
-      expect(await bed.broker.locate(bed.partition, 'id')).toEqual([]);
+      expect(await bed.broker.messages.locate(bed.partition, 'id')).toEqual([]);
     });
 
     it('does not find a message without a key of its own', async ({ bed }) => {
       await bed.publish('id');
 
-      expect(await bed.broker.locate(bed.partition, 'id')).toEqual([]);
+      expect(await bed.broker.messages.locate(bed.partition, 'id')).toEqual([]);
     });
 
     it('does not take one id for another that it begins with', async ({ bed }) => {
       await bed.publishAll(['order-10', 'order', 'order-1 '].map((id) => message(toStoredId(id, 'key'))));
 
-      expect(await bed.broker.locate(bed.partition, 'order-1')).toEqual([]);
-      expect(await bed.broker.locate(bed.partition, 'key')).toEqual([]);
-      expect(await bed.broker.locate(bed.partition, 'order')).toEqual([toStoredId('order', 'key')]);
+      expect(await bed.broker.messages.locate(bed.partition, 'order-1')).toEqual([]);
+      expect(await bed.broker.messages.locate(bed.partition, 'key')).toEqual([]);
+      expect(await bed.broker.messages.locate(bed.partition, 'order')).toEqual([toStoredId('order', 'key')]);
     });
 
     it('takes any character of an id as it is', async ({ bed }) => {
       for (const id of ['[a', '(b', '+', '-', 'é\u{1F600}', 'a b', '\u0001', '.', '.b', randomUUID()]) {
         await bed.publish(toStoredId(id, 'key'));
-        expect(await bed.broker.locate(bed.partition, id)).toEqual([toStoredId(id, 'key')]);
+        expect(await bed.broker.messages.locate(bed.partition, id)).toEqual([toStoredId(id, 'key')]);
       }
     });
 
     it('finds several keys, in order', async ({ bed }) => {
       await bed.publishAll([message(toStoredId('id', 'key 2')), message(toStoredId('id', 'key 1'))]);
 
-      const found = await bed.broker.locate(bed.partition, 'id');
+      const found = await bed.broker.messages.locate(bed.partition, 'id');
 
       expect(found.map(fromStoredId)).toEqual([
         { id: 'id', key: 'key 1' },
@@ -150,19 +153,19 @@ export function cancelContract(it: BrokerTest): void {
     it('finds a message in flight, waiting for its retry, or dead', async ({ bed }) => {
       const storedId = toStoredId('id', 'key');
       const claimed = await bed.deliver(storedId);
-      expect(await bed.broker.locate(bed.partition, 'id')).toEqual([storedId]);
+      expect(await bed.broker.messages.locate(bed.partition, 'id')).toEqual([storedId]);
       await bed.settle(claimed, RETRY_LATER);
-      expect(await bed.broker.locate(bed.partition, 'id')).toEqual([storedId]);
+      expect(await bed.broker.messages.locate(bed.partition, 'id')).toEqual([storedId]);
 
       const dead = toStoredId('dead', 'key');
       await bed.settled(dead, DEAD);
-      expect(await bed.broker.locate(bed.partition, 'dead')).toEqual([dead]);
+      expect(await bed.broker.messages.locate(bed.partition, 'dead')).toEqual([dead]);
     });
 
     it('looks in one partition only', async ({ bed }) => {
       await bed.publish(toStoredId('id', 'key'));
 
-      expect(await bed.broker.locate({ ...bed.partition, index: 1 }, 'id')).toEqual([]);
+      expect(await bed.broker.messages.locate({ ...bed.partition, index: 1 }, 'id')).toEqual([]);
     });
   });
 }

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
-import type { CallId, PartitionSignal } from '../../lib/store/broker.interface.js';
+import type { PartitionSignal } from '../../lib/store/fleet/signals.js';
+import type { CallId } from '../../lib/store/partition.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import {
   type BrokerBed,
@@ -17,11 +18,11 @@ const NEW = '[9,"new"]';
 async function edit(bed: BrokerBed, storedId: string, expected?: string, call = bed.nextCall()): Promise<string> {
   const stored = await bed.get(storedId);
   const change = { storedId, expected: expected ?? stored?.envelope ?? '', envelope: NEW };
-  return bed.broker.edit(bed.partition, call, change);
+  return bed.broker.messages.edit(bed.partition, call, change);
 }
 
 async function runNow(bed: BrokerBed, storedId: string, call: CallId = bed.nextCall()): Promise<string> {
-  return bed.broker.runNow(bed.partition, call, storedId);
+  return bed.broker.messages.runNow(bed.partition, call, storedId);
 }
 
 /** How many messages each step has removed. */
@@ -29,7 +30,7 @@ async function clearAll(bed: BrokerBed, state: 'scheduled' | 'dead'): Promise<nu
   const steps: number[] = [];
   let more = true;
   while (more) {
-    const step = await bed.broker.clear(bed.partition, bed.nextCall(), state);
+    const step = await bed.broker.messages.clear(bed.partition, bed.nextCall(), state);
     steps.push(step.removed);
     more = step.more;
   }
@@ -79,7 +80,7 @@ export function changeContract(it: BrokerTest): void {
       expect(await runNow(bed, 'in flight')).toBe('in-flight');
       expect(await runNow(bed, 'dead')).toBe('dead');
       expect(await runNow(bed, 'nobody')).toBe('not-found');
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 0, inFlight: 1, dead: 1 });
+      expect(await bed.stats()).toMatchObject({ scheduled: 0, inFlight: 1, dead: 1 });
     });
 
     it('repeated, gets the same answer and changes nothing', async ({ bed }) => {
@@ -152,21 +153,21 @@ export function changeContract(it: BrokerTest): void {
       const steps = await clearAll(bed, 'scheduled');
 
       expect(steps).toEqual([100, 51]);
-      const { counters, ...counts } = await bed.broker.stats(bed.partition);
+      const { counters, ...counts } = await bed.stats();
       expect(counts).toMatchObject({ scheduled: 0, inFlight: 1, dead: 1, nextDueAt: undefined });
       expect(counters).toMatchObject({ cancelled: 151 });
       expect(await bed.settle(inFlight, ACK)).toBe('settled');
-      expect(await bed.broker.locate(bed.partition, 'm0')).toEqual([]);
+      expect(await bed.broker.messages.locate(bed.partition, 'm0')).toEqual([]);
       expect(await bed.publish(ids[0] ?? '')).toMatchObject({ status: 'created' });
     });
 
     it('removes the first ones first', async ({ bed }) => {
       await bed.publishAll(Array.from({ length: 101 }, (_, i) => message(`m${i}`, { due: { at: 1000 - i } })));
 
-      await bed.broker.clear(bed.partition, bed.nextCall(), 'scheduled');
+      await bed.broker.messages.clear(bed.partition, bed.nextCall(), 'scheduled');
 
       expect(await bed.get('m0')).toMatchObject({ at: 1000 });
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1 });
+      expect(await bed.stats()).toMatchObject({ scheduled: 1 });
     });
 
     it('removes dead letters, with all that is known of them', async ({ bed }) => {
@@ -175,7 +176,7 @@ export function changeContract(it: BrokerTest): void {
 
       expect(await clearAll(bed, 'dead')).toEqual([2]);
 
-      const { counters, ...counts } = await bed.broker.stats(bed.partition);
+      const { counters, ...counts } = await bed.stats();
       expect(counts).toMatchObject({ scheduled: 1, dead: 0 });
       expect(counters).toMatchObject({ died: 2, cancelled: 0 });
       await bed.publish('a');
@@ -190,11 +191,11 @@ export function changeContract(it: BrokerTest): void {
     it('repeated, gets the same answer and removes nothing more', async ({ bed }) => {
       await bed.publishAll(Array.from({ length: 150 }, (_, i) => message(`m${i}`)));
       const call = bed.nextCall();
-      const first = await bed.broker.clear(bed.partition, call, 'scheduled');
+      const first = await bed.broker.messages.clear(bed.partition, call, 'scheduled');
 
       expect(first).toEqual({ removed: 100, more: true });
-      expect(await bed.broker.clear(bed.partition, call, 'scheduled')).toEqual(first);
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 50 });
+      expect(await bed.broker.messages.clear(bed.partition, call, 'scheduled')).toEqual(first);
+      expect(await bed.stats()).toMatchObject({ scheduled: 50 });
     });
   });
 }

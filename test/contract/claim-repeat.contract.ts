@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect } from 'vitest';
-import { type ClaimedMessage, SUSPECT_ROOM, epochOf, ownerOf, tokenOf } from '../../lib/store/broker.interface.js';
+import { type ClaimedMessage, SUSPECT_ROOM } from '../../lib/store/deliveries/claim.js';
+import { tokenOf } from '../../lib/store/deliveries/receipt.js';
+import { epochOf, ownerOf } from '../../lib/store/fleet/owner.js';
 import { type BrokerTest, ACK, LONG, RETRY, message } from '../support/broker/broker-bed.js';
 
 function byId(messages: readonly ClaimedMessage[]): ClaimedMessage[] {
@@ -60,14 +62,14 @@ export function claimRepeatContract(it: BrokerTest): void {
     it('returns no delivery of an earlier owner', async ({ bed }) => {
       await bed.deliver('of the owner');
       const heir = ownerOf('heirs-epoch', 'heir');
-      await bed.broker.acquire(bed.partition, heir, bed.owner);
+      await bed.broker.fleet.acquire(bed.partition, heir, bed.owner);
       await bed.publish('of the heir');
 
       const request = bed.nextClaim({ owner: heir, sequence: 1, delivered: 0 });
-      const lost = await bed.broker.claim(bed.partition, request);
+      const lost = await bed.broker.deliveries.claim(bed.partition, request);
 
       expect(lost).toMatchObject({ messages: [{ storedId: 'of the heir', token: tokenOf('heirs-epoch', 1) }] });
-      expect(await bed.broker.claim(bed.partition, request)).toMatchObject(lost);
+      expect(await bed.broker.deliveries.claim(bed.partition, request)).toMatchObject(lost);
     });
 
     it('may be repeated again and again', async ({ bed }) => {
@@ -75,7 +77,7 @@ export function claimRepeatContract(it: BrokerTest): void {
       const { messages } = await bed.claim();
 
       for (let i = 0; i < 3; i++) expect(byId((await bed.repeatClaim()).messages)).toEqual(messages);
-      expect((await bed.broker.stats(bed.partition)).counters.delivered).toBe(2);
+      expect((await bed.stats()).counters.delivered).toBe(2);
     });
 
     it('counts no crash again, and spends no attempt by it', async ({ bed }) => {
@@ -153,7 +155,7 @@ export function claimRepeatContract(it: BrokerTest): void {
       expect(await bed.publish('a')).toMatchObject({ status: 'rejected' });
       expect(await bed.settle(lost, RETRY)).toBe('cancelled');
       expect(await bed.get('a')).toBeUndefined();
-      expect((await bed.broker.stats(bed.partition)).counters.cancelled).toBe(1);
+      expect((await bed.stats()).counters.cancelled).toBe(1);
     });
 
     it('uses no number again whose delivery has ended meanwhile', async ({ bed }) => {
@@ -174,7 +176,10 @@ export function claimRepeatContract(it: BrokerTest): void {
       await bed.publish('due');
       const before = [await bed.get('flying'), await bed.get('due')];
 
-      expect(await bed.broker.claim(bed.partition, early)).toEqual({ status: 'not-owner', owner: bed.owner });
+      expect(await bed.broker.deliveries.claim(bed.partition, early)).toEqual({
+        status: 'not-owner',
+        owner: bed.owner,
+      });
 
       expect([await bed.get('flying'), await bed.get('due')]).toEqual(before);
       expect(await bed.claim()).toMatchObject({ messages: [{ storedId: 'due', token: bed.token(2) }], delivered: 2 });
@@ -184,15 +189,15 @@ export function claimRepeatContract(it: BrokerTest): void {
     it('that comes after a later one of nothing, or while paused, changes nothing either', async ({ bed }) => {
       const early = bed.nextClaim();
       await bed.claim();
-      await bed.broker.pause(bed.partition, bed.nextCall());
+      await bed.broker.deliveries.pause(bed.partition, bed.nextCall());
       const paused = bed.nextClaim();
       expect(await bed.claim()).toMatchObject({ status: 'paused' });
       await bed.claim();
-      await bed.broker.resume(bed.partition, bed.nextCall());
+      await bed.broker.deliveries.resume(bed.partition, bed.nextCall());
       await bed.publish('due');
 
       for (const late of [early, paused]) {
-        expect(await bed.broker.claim(bed.partition, late)).toMatchObject({ status: 'not-owner' });
+        expect(await bed.broker.deliveries.claim(bed.partition, late)).toMatchObject({ status: 'not-owner' });
       }
       expect(await bed.get('due')).toMatchObject({ state: 'scheduled', deliveries: 0 });
     });
@@ -201,10 +206,10 @@ export function claimRepeatContract(it: BrokerTest): void {
       await bed.deliver('flying');
       const late = bed.nextClaim();
       const heir = ownerOf('heirs-epoch', 'heir');
-      await bed.broker.acquire(bed.partition, heir, bed.owner);
+      await bed.broker.fleet.acquire(bed.partition, heir, bed.owner);
       await bed.publish('due');
 
-      expect(await bed.broker.claim(bed.partition, late)).toEqual({ status: 'not-owner', owner: heir });
+      expect(await bed.broker.deliveries.claim(bed.partition, late)).toEqual({ status: 'not-owner', owner: heir });
       expect((await bed.repeatClaim().catch((error: Error) => error.message)) as string).toContain('does not own');
       expect(await bed.get('due')).toMatchObject({ state: 'scheduled', deliveries: 0 });
     });
@@ -213,12 +218,15 @@ export function claimRepeatContract(it: BrokerTest): void {
       await bed.deliver('a');
       await bed.claim();
       const heir = ownerOf('heirs-epoch', 'owner');
-      await bed.broker.acquire(bed.partition, heir, bed.owner);
+      await bed.broker.fleet.acquire(bed.partition, heir, bed.owner);
       await bed.publish('b');
 
       for (const sequence of [1, 2]) {
         const request = bed.nextClaim({ owner: heir, sequence, delivered: 0 });
-        expect(await bed.broker.claim(bed.partition, request)).toMatchObject({ status: 'claimed', delivered: 1 });
+        expect(await bed.broker.deliveries.claim(bed.partition, request)).toMatchObject({
+          status: 'claimed',
+          delivered: 1,
+        });
       }
       expect(await bed.get('b')).toMatchObject({ state: 'in-flight', deliveries: 1 });
     });
@@ -229,7 +237,10 @@ export function claimRepeatContract(it: BrokerTest): void {
 
       const forgetful = bed.nextClaim({ delivered: 0 });
       const again = { storedId: 'a', token: bed.token(2) };
-      expect(await bed.broker.claim(bed.partition, forgetful)).toMatchObject({ messages: [again], delivered: 2 });
+      expect(await bed.broker.deliveries.claim(bed.partition, forgetful)).toMatchObject({
+        messages: [again],
+        delivered: 2,
+      });
       expect(await bed.settle(unknown, ACK)).toBe('stale');
       expect(await bed.settle(again, ACK)).toBe('settled');
     });
@@ -237,12 +248,12 @@ export function claimRepeatContract(it: BrokerTest): void {
     it('tells an epoch from one that begins alike', async ({ bed }) => {
       await bed.deliver('a');
       const heir = ownerOf(`${epochOf(bed.owner)}0`, 'heir');
-      await bed.broker.acquire(bed.partition, heir, bed.owner);
+      await bed.broker.fleet.acquire(bed.partition, heir, bed.owner);
       const request = bed.nextClaim({ owner: heir, sequence: 1, delivered: 0 });
       await bed.publish('b');
-      await bed.broker.claim(bed.partition, request);
+      await bed.broker.deliveries.claim(bed.partition, request);
 
-      const repeated = await bed.broker.claim(bed.partition, request);
+      const repeated = await bed.broker.deliveries.claim(bed.partition, request);
       expect(repeated).toMatchObject({ messages: [{ storedId: 'b' }], delivered: 1 });
     });
   });

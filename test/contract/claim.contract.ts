@@ -1,12 +1,8 @@
 import { describe, expect } from 'vitest';
-import {
-  type ClaimedMessage,
-  MAX_BATCH,
-  SUSPECT_ROOM,
-  epochOf,
-  ownerOf,
-  tokenOf,
-} from '../../lib/store/broker.interface.js';
+import { type ClaimedMessage, SUSPECT_ROOM } from '../../lib/store/deliveries/claim.js';
+import { tokenOf } from '../../lib/store/deliveries/receipt.js';
+import { epochOf, ownerOf } from '../../lib/store/fleet/owner.js';
+import { MAX_BATCH } from '../../lib/store/partition.js';
 import { NoShutdownHooksError } from '../../lib/errors/operation.errors.js';
 import { type BrokerTest, ACK, LONG, LONG_AGO, RETRY, message } from '../support/broker/broker-bed.js';
 
@@ -35,7 +31,7 @@ export function claimContract(it: BrokerTest): void {
     it('refuses whoever is not exactly the owner, says who is, and changes nothing', async ({ bed }) => {
       const nobodys = { ...bed.partition, index: 1 };
       await bed.publish('a');
-      await bed.broker.publish(nobodys, bed.nextCall(), [message('a')]);
+      await bed.broker.messages.publish(nobodys, bed.nextCall(), [message('a')]);
 
       const others = [
         ownerOf('another-epoch', 'owner'),
@@ -44,20 +40,23 @@ export function claimContract(it: BrokerTest): void {
       ];
       for (const owner of others) {
         const refused = { status: 'not-owner', owner: bed.owner };
-        expect(await bed.broker.claim(bed.partition, bed.nextClaim({ owner }))).toEqual(refused);
+        expect(await bed.broker.deliveries.claim(bed.partition, bed.nextClaim({ owner }))).toEqual(refused);
       }
-      expect(await bed.broker.claim(nobodys, bed.nextClaim())).toEqual({ status: 'not-owner', owner: undefined });
+      expect(await bed.broker.deliveries.claim(nobodys, bed.nextClaim())).toEqual({
+        status: 'not-owner',
+        owner: undefined,
+      });
 
       expect(await bed.get('a')).toMatchObject({ state: 'scheduled', deliveries: 0 });
     });
 
     it('refuses an owner that has released the partition, whatever it calls itself', async ({ bed }) => {
       await bed.publish('a');
-      await bed.broker.release(bed.partition, bed.owner);
+      await bed.broker.fleet.release(bed.partition, bed.owner);
 
       const refused = { status: 'not-owner', owner: epochOf(bed.owner) };
       for (const owner of [bed.owner, epochOf(bed.owner), ownerOf(epochOf(bed.owner), '')]) {
-        expect(await bed.broker.claim(bed.partition, bed.nextClaim({ owner }))).toEqual(refused);
+        expect(await bed.broker.deliveries.claim(bed.partition, bed.nextClaim({ owner }))).toEqual(refused);
       }
     });
 
@@ -115,7 +114,7 @@ export function claimContract(it: BrokerTest): void {
       const { attempt } = await bed.deliver('a', { lease: 5 });
       await bed.advance(5);
       expect(await bed.claimOne()).toMatchObject({ attempt });
-      expect(await bed.broker.explain(bed.partition, 'a')).toMatchObject({ attempts: attempt, crashes: 1 });
+      expect(await bed.broker.messages.explain(bed.partition, 'a')).toMatchObject({ attempts: attempt, crashes: 1 });
 
       const { message: told } = new NoShutdownHooksError(5, 10_000);
       expect(told).toContain('their messages come again up to 0.005 s later, counted as crashed,');
@@ -193,14 +192,14 @@ export function claimContract(it: BrokerTest): void {
         ClaimedMessage,
         ClaimedMessage,
       ];
-      await bed.broker.extend(bed.partition, 1, [ended]);
+      await bed.broker.deliveries.extend(bed.partition, 1, [ended]);
       await bed.settle(settled, RETRY);
       await bed.advance(1);
       const heir = ownerOf('heirs-epoch', 'heir');
-      await bed.broker.acquire(bed.partition, heir, bed.owner);
+      await bed.broker.fleet.acquire(bed.partition, heir, bed.owner);
 
       const request = bed.nextClaim({ owner: heir, sequence: 1, delivered: 0 });
-      const first = await bed.broker.claim(bed.partition, request);
+      const first = await bed.broker.deliveries.claim(bed.partition, request);
 
       expect(first).toMatchObject({
         messages: [
@@ -215,8 +214,8 @@ export function claimContract(it: BrokerTest): void {
     it('redelivers before it delivers, in order of the ends of the leases', async ({ bed }) => {
       const z = await bed.deliver('z');
       const y = await bed.deliver('y');
-      await bed.broker.extend(bed.partition, 5, [z]);
-      await bed.broker.extend(bed.partition, 10, [y]);
+      await bed.broker.deliveries.extend(bed.partition, 5, [z]);
+      await bed.broker.deliveries.extend(bed.partition, 10, [y]);
       await bed.publish('a', { due: { at: 1 } });
       await bed.advance(10);
 
@@ -239,11 +238,11 @@ export function claimContract(it: BrokerTest): void {
       const long = await bed.claimOne({ lease: LONG });
       await bed.claimOne({ lease: 10 });
       const heir = ownerOf('heirs-epoch', 'heir');
-      await bed.broker.acquire(bed.partition, heir, bed.owner);
+      await bed.broker.fleet.acquire(bed.partition, heir, bed.owner);
 
       await bed.advance(10);
       const request = bed.nextClaim({ owner: heir, sequence: 1, delivered: 0 });
-      expect(await bed.broker.claim(bed.partition, request)).toMatchObject({
+      expect(await bed.broker.deliveries.claim(bed.partition, request)).toMatchObject({
         messages: [{ storedId: 'short', token: tokenOf('heirs-epoch', 1), delivery: 2, attempt: 1 }],
         delivered: 1,
       });
@@ -257,7 +256,7 @@ export function claimContract(it: BrokerTest): void {
 
       expect((await bed.claim()).messages).toEqual([]);
       expect(await bed.get('a')).toBeUndefined();
-      const { inFlight, counters } = await bed.broker.stats(bed.partition);
+      const { inFlight, counters } = await bed.stats();
       expect([inFlight, counters.cancelled]).toEqual([0, 1]);
     });
 

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { DeadLetterQuery, Death, ListedDeadLetter } from '../../lib/store/broker.interface.js';
+import type { DeadLetterQuery, Death, ListedDeadLetter } from '../../lib/store/dead-letters/dead-letters.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import {
   type BrokerBed,
@@ -31,11 +31,11 @@ async function dieTogether(bed: BrokerBed, ids: readonly string[]): Promise<void
 }
 
 function list(bed: BrokerBed, query: Partial<DeadLetterQuery> = {}) {
-  return bed.broker.listDead(bed.partition, { limit: 200, withFailures: false, ...query });
+  return bed.broker.deadLetters.listDead(bed.partition, { limit: 200, withFailures: false, ...query });
 }
 
 function requeue(bed: BrokerBed, deaths: readonly Death[], delay = 0, call = bed.nextCall()) {
-  return bed.broker.requeueDead(bed.partition, call, deaths, delay);
+  return bed.broker.deadLetters.requeueDead(bed.partition, call, deaths, delay);
 }
 
 function idsOf(letters: readonly ListedDeadLetter[]): string[] {
@@ -104,7 +104,7 @@ export function deadLettersContract(it: BrokerTest): void {
       );
       const [died] = (await list(bed)).letters;
       const remove = (ids: string[]) =>
-        bed.broker.removeDead(
+        bed.broker.deadLetters.removeDead(
           bed.partition,
           bed.nextCall(),
           ids.map((storedId) => ({ storedId, diedAt: died?.diedAt ?? NaN })),
@@ -153,8 +153,8 @@ export function deadLettersContract(it: BrokerTest): void {
       expect(stored).toMatchObject({ state: 'scheduled', envelope, deliveries: 1, attempts: 0, failure: FAILURE });
       expect(stored?.at).toBeGreaterThanOrEqual(before + LONG);
       expect(stored?.at).toBeLessThanOrEqual((await bed.time()) + LONG + 1);
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, dead: 0 });
-      expect(await bed.broker.locate(bed.partition, 'id')).toEqual([storedId]);
+      expect(await bed.stats()).toMatchObject({ scheduled: 1, dead: 0 });
+      expect(await bed.broker.messages.locate(bed.partition, 'id')).toEqual([storedId]);
     });
 
     it('delivers it again under the next delivery number', async ({ bed }) => {
@@ -219,7 +219,7 @@ export function deadLettersContract(it: BrokerTest): void {
       const { letters } = await list(bed);
 
       expect(await requeue(bed, letters)).toEqual(ids.map(() => true));
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 200, dead: 0 });
+      expect(await bed.stats()).toMatchObject({ scheduled: 200, dead: 0 });
     });
 
     it('repeated, since its reply was lost, gets the same answer and does not undo what came after', async ({
@@ -234,10 +234,10 @@ export function deadLettersContract(it: BrokerTest): void {
 
       expect(await requeue(bed, deaths, 0, call)).toEqual([true, true]);
 
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 0, dead: 2 });
+      expect(await bed.stats()).toMatchObject({ scheduled: 0, dead: 2 });
       // Those are other deaths than the ones that were named.
       expect(await requeue(bed, deaths)).toEqual([false, false]);
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 0, dead: 2 });
+      expect(await bed.stats()).toMatchObject({ scheduled: 0, dead: 2 });
     });
   });
 
@@ -247,11 +247,11 @@ export function deadLettersContract(it: BrokerTest): void {
       const deaths = await die(bed, [storedId, 'other']);
       const call = bed.nextCall();
 
-      expect(await bed.broker.removeDead(bed.partition, call, deaths.slice(0, 1))).toEqual([true]);
+      expect(await bed.broker.deadLetters.removeDead(bed.partition, call, deaths.slice(0, 1))).toEqual([true]);
 
       expect(await bed.get(storedId)).toBeUndefined();
       expect(await bed.get('other')).toMatchObject({ state: 'dead' });
-      expect(await bed.broker.locate(bed.partition, 'id')).toEqual([]);
+      expect(await bed.broker.messages.locate(bed.partition, 'id')).toEqual([]);
       expect(await bed.publish(storedId)).toMatchObject({ status: 'created' });
       expect(await bed.get(storedId)).toMatchObject({ deliveries: 0, attempts: 0, failure: undefined });
     });
@@ -266,7 +266,7 @@ export function deadLettersContract(it: BrokerTest): void {
         { storedId: 'waits', diedAt: death.diedAt },
       ];
       const remove = (deaths: readonly Death[], sequence: number) =>
-        bed.broker.removeDead(bed.partition, { caller: 'operator', sequence }, deaths);
+        bed.broker.deadLetters.removeDead(bed.partition, { caller: 'operator', sequence }, deaths);
 
       expect(await remove(wrong, 1)).toEqual([false, false]);
       expect(await remove([death, death], 2)).toEqual([true, false]);

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
-import type { NewMessage, PublishResult, Receipt } from '../../lib/store/broker.interface.js';
+import type { Receipt } from '../../lib/store/deliveries/receipt.js';
+import type { NewMessage, PublishResult } from '../../lib/store/messages/publish.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import {
   type BrokerBed,
@@ -78,7 +79,7 @@ export function debounceContract(it: BrokerTest): void {
         await bed.advance(2);
       }
       expect(await bed.claim()).toMatchObject({ messages: [], nextAt: limit });
-      await bed.broker.runNow(bed.partition, bed.nextCall(), 'a');
+      await bed.broker.messages.runNow(bed.partition, bed.nextCall(), 'a');
       await bed.advance(1);
       expect(await bed.claimOne()).toMatchObject({ envelope: '[4,4]', delivery: 1, attempt: 1 });
     });
@@ -152,7 +153,7 @@ export function debounceContract(it: BrokerTest): void {
 
     it('counts anew when the message was cleared', async ({ bed }) => {
       await debounce(bed);
-      await bed.broker.clear(bed.partition, bed.nextCall(), 'scheduled');
+      await bed.broker.messages.clear(bed.partition, bed.nextCall(), 'scheduled');
       await expectNewCount(bed);
     });
 
@@ -204,7 +205,7 @@ export function debounceContract(it: BrokerTest): void {
       await debounce(bed, { due: { at: LONG_AGO } });
       await bed.settle(await bed.claimOne(), DEAD);
       const diedAt = (await bed.get('a'))?.at ?? NaN;
-      await bed.broker.requeueDead(bed.partition, bed.nextCall(), [{ storedId: 'a', diedAt }], LONG);
+      await bed.broker.deadLetters.requeueDead(bed.partition, bed.nextCall(), [{ storedId: 'a', diedAt }], LONG);
 
       await expectNewCount(bed);
     });
@@ -221,8 +222,12 @@ export function debounceContract(it: BrokerTest): void {
 
     it('is still counted from the first publish behind a run now and an edit', async ({ bed }) => {
       const first = await debounce(bed, { envelope: '[1,1]' });
-      await bed.broker.runNow(bed.partition, bed.nextCall(), 'a');
-      await bed.broker.edit(bed.partition, bed.nextCall(), { storedId: 'a', expected: '[1,1]', envelope: '[2,2]' });
+      await bed.broker.messages.runNow(bed.partition, bed.nextCall(), 'a');
+      await bed.broker.messages.edit(bed.partition, bed.nextCall(), {
+        storedId: 'a',
+        expected: '[1,1]',
+        envelope: '[2,2]',
+      });
       await pass(bed);
 
       expect((await debounce(bed)).dueAt).toBe(first.dueAt + MARGIN);
@@ -255,8 +260,8 @@ export function debounceContract(it: BrokerTest): void {
         { status: 'created', dueAt: at },
         { status: 'created', dueAt: 6 },
       ]);
-      expect(await bed.broker.locate(bed.partition, 'id')).toEqual([keyed]);
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 7, counters: { published: 9 } });
+      expect(await bed.broker.messages.locate(bed.partition, 'id')).toEqual([keyed]);
+      expect(await bed.stats()).toMatchObject({ scheduled: 7, counters: { published: 9 } });
       const { messages } = await bed.claim();
       expect(messages.map(({ storedId, dueAt }) => [storedId, dueAt])).toEqual([
         [keyed, 5],

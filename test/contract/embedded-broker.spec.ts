@@ -6,7 +6,7 @@ describeBroker('EmbeddedBroker', async () => {
   // Real clocks do not show whole milliseconds either.
   const clock = new ManualClock(Date.UTC(2026, 0, 1) + 0.375);
   const broker = new EmbeddedBroker(clock);
-  broker.calls.replicas = 0;
+  broker.driver.replicas = 0;
   await broker.connect();
   return {
     broker,

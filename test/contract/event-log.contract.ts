@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { EventEntry, EventReader, ReadEntry } from '../../lib/store/broker.interface.js';
+import type { EventEntry, EventReader, ReadEntry } from '../../lib/store/records/event-log.interface.js';
 import type { BrokerBed, BrokerTest } from '../support/broker/broker-bed.js';
 import { Received } from '../support/broker/received.js';
 

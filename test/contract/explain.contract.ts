@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { NO_TOKEN } from '../../lib/store/broker.interface.js';
+import { NO_TOKEN } from '../../lib/store/deliveries/receipt.js';
 import { FIRST, SECOND, publishAll } from '../support/broker/ordered-messages.js';
 import { type BrokerTest, DEAD, FAILURE, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 
@@ -13,13 +13,13 @@ function published(storedId: string, after = 0) {
 export function explainContract(it: BrokerTest): void {
   describe('explain', () => {
     it('finds nothing that is not there', async ({ bed }) => {
-      expect(await bed.broker.explain(bed.partition, 'a')).toBeUndefined();
+      expect(await bed.broker.messages.explain(bed.partition, 'a')).toBeUndefined();
     });
 
     it('looks at a message that waits', async ({ bed }) => {
       const before = Math.floor(await bed.time());
       await bed.publishAll([published('a', LONG)]);
-      const look = await bed.broker.explain(bed.partition, 'a');
+      const look = await bed.broker.messages.explain(bed.partition, 'a');
       const { at = NaN, now = NaN } = look ?? {};
 
       expect(look).toEqual({
@@ -49,7 +49,7 @@ export function explainContract(it: BrokerTest): void {
       await bed.advance(10);
       const places: (number | undefined)[] = [];
       for (const id of ['lapsed', 'running', 'a', 'b', 'c']) {
-        places.push((await bed.broker.explain(bed.partition, id))?.before);
+        places.push((await bed.broker.messages.explain(bed.partition, id))?.before);
       }
 
       expect(places).toEqual([0, undefined, 1, 2, 3]);
@@ -63,10 +63,16 @@ export function explainContract(it: BrokerTest): void {
       await bed.cancel('b');
       await bed.publish('c', { onDuplicate: 'replace' });
 
-      const look = await bed.broker.explain(bed.partition, 'a');
+      const look = await bed.broker.messages.explain(bed.partition, 'a');
       expect(look).toMatchObject({ state: 'in-flight', token, deliveries: 1, attempts: 1, mark: undefined });
-      expect(await bed.broker.explain(bed.partition, 'b')).toMatchObject({ state: 'in-flight', mark: 'cancelled' });
-      expect(await bed.broker.explain(bed.partition, 'c')).toMatchObject({ state: 'in-flight', mark: 'replaced' });
+      expect(await bed.broker.messages.explain(bed.partition, 'b')).toMatchObject({
+        state: 'in-flight',
+        mark: 'cancelled',
+      });
+      expect(await bed.broker.messages.explain(bed.partition, 'c')).toMatchObject({
+        state: 'in-flight',
+        mark: 'replaced',
+      });
     });
 
     it('tells of retries, crashes and deaths', async ({ bed }) => {
@@ -76,23 +82,26 @@ export function explainContract(it: BrokerTest): void {
       await bed.advance(10);
       await bed.claim();
 
-      expect(await bed.broker.explain(bed.partition, 'retried')).toMatchObject({
+      expect(await bed.broker.messages.explain(bed.partition, 'retried')).toMatchObject({
         state: 'scheduled',
         deliveries: 1,
         attempts: 1,
         failure: FAILURE,
         token: NO_TOKEN,
       });
-      expect(await bed.broker.explain(bed.partition, 'dead')).toMatchObject({ state: 'dead', failure: FAILURE });
-      expect(await bed.broker.explain(bed.partition, 'crashed')).toMatchObject({ deliveries: 2, crashes: 1 });
+      expect(await bed.broker.messages.explain(bed.partition, 'dead')).toMatchObject({
+        state: 'dead',
+        failure: FAILURE,
+      });
+      expect(await bed.broker.messages.explain(bed.partition, 'crashed')).toMatchObject({ deliveries: 2, crashes: 1 });
     });
 
     it('tells of the partition: whether it is paused, and who owns it', async ({ bed }) => {
       await bed.publish('a');
-      await bed.broker.pause(bed.partition, bed.nextCall());
-      await bed.broker.release(bed.partition, bed.owner);
+      await bed.broker.deliveries.pause(bed.partition, bed.nextCall());
+      await bed.broker.fleet.release(bed.partition, bed.owner);
 
-      expect(await bed.broker.explain(bed.partition, 'a')).toMatchObject({
+      expect(await bed.broker.messages.explain(bed.partition, 'a')).toMatchObject({
         paused: true,
         owner: bed.owner.split(' ')[0],
       });
@@ -102,7 +111,7 @@ export function explainContract(it: BrokerTest): void {
       bed.order = 'continue';
       await publishAll(bed, FIRST, SECOND);
 
-      expect(await bed.broker.explain(bed.partition, SECOND)).toMatchObject({
+      expect(await bed.broker.messages.explain(bed.partition, SECOND)).toMatchObject({
         state: 'scheduled',
         blockedBy: FIRST,
         before: undefined,
@@ -112,17 +121,17 @@ export function explainContract(it: BrokerTest): void {
     it('does not stumble over an envelope that says nothing', async ({ bed }) => {
       await bed.publish('a', { envelope: 'x' });
 
-      expect((await bed.broker.explain(bed.partition, 'a'))?.publishedAt).toBeUndefined();
+      expect((await bed.broker.messages.explain(bed.partition, 'a'))?.publishedAt).toBeUndefined();
     });
 
     it('changes nothing', async ({ bed }) => {
       await bed.deliver('lapsed', { lease: 5 });
       await bed.publish('a');
       await bed.advance(10);
-      const before = [await bed.broker.stats(bed.partition), await bed.get('a'), await bed.get('lapsed')];
-      for (const id of ['a', 'lapsed', 'other']) await bed.broker.explain(bed.partition, id);
+      const before = [await bed.stats(), await bed.get('a'), await bed.get('lapsed')];
+      for (const id of ['a', 'lapsed', 'other']) await bed.broker.messages.explain(bed.partition, id);
 
-      expect([await bed.broker.stats(bed.partition), await bed.get('a'), await bed.get('lapsed')]).toEqual(before);
+      expect([await bed.stats(), await bed.get('a'), await bed.get('lapsed')]).toEqual(before);
     });
   });
 }

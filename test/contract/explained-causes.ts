@@ -1,6 +1,7 @@
 import type { DelayQueueAdmin } from '../../lib/admin/delay-queue.admin.js';
 import type { ExplainCause } from '../../lib/admin/explain-causes.js';
-import type { Limits, ProcessState } from '../../lib/store/broker.interface.js';
+import type { Limits } from '../../lib/store/deliveries/limits.js';
+import type { ProcessState } from '../../lib/store/records/process-records.js';
 import { SystemClock } from '../../lib/time/clock.js';
 import { ACK, type BrokerBed, DEAD, LONG, PUT_OFF, RETRY, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { publishAll } from '../support/broker/ordered-messages.js';
@@ -17,13 +18,13 @@ export async function handled(bed: BrokerBed): Promise<DelayQueueAdmin> {
 
 /** The topic has one partition. */
 export async function known({ broker, partition: { topic } }: BrokerBed): Promise<void> {
-  await broker.configure(topic, 1);
+  await broker.fleet.configure(topic, 1);
 }
 
 /** The owner of the partition tells that it lives, for so many milliseconds. */
 export async function beat({ broker, partition: { topic } }: BrokerBed, length = LONG): Promise<void> {
-  await broker.heartbeat({ session: 'owner', count: 1, length, digest: DIGEST });
-  await broker.rememberTopics({ digest: DIGEST, topics: [topic] });
+  await broker.fleet.heartbeat({ session: 'owner', count: 1, length, digest: DIGEST });
+  await broker.fleet.rememberTopics({ digest: DIGEST, topics: [topic] });
 }
 
 /** A seeded example of each cause. */
@@ -60,7 +61,7 @@ export const ONE_CAUSE: readonly (readonly [
     'a message that is handled by whoever owned the partition before',
     async (bed) => {
       await bed.deliver('a');
-      await bed.broker.acquire(bed.partition, 'another owner', bed.owner);
+      await bed.broker.fleet.acquire(bed.partition, 'another owner', bed.owner);
     },
     /^A process handles it that does not own its partition any more, or has ended/,
   ],
@@ -87,7 +88,7 @@ export const ONE_CAUSE: readonly (readonly [
     'a message of a paused topic',
     async (bed) => {
       await bed.publish('a');
-      await bed.broker.pause(bed.partition, bed.nextCall());
+      await bed.broker.deliveries.pause(bed.partition, bed.nextCall());
     },
     /^The topic is paused: .* before it is resumed\.$/,
   ],
@@ -96,7 +97,7 @@ export const ONE_CAUSE: readonly (readonly [
     'a message of a topic that nobody handles any more',
     async (bed) => {
       await bed.publish('a');
-      await bed.broker.leave({ session: 'owner', count: 2, length: LONG, digest: DIGEST });
+      await bed.broker.fleet.leave({ session: 'owner', count: 2, length: LONG, digest: DIGEST });
     },
     /nobody receives it\. owner, which had partition 0 last, sends no heartbeats: .* Start a process that has @DelayedHandler/,
   ],
@@ -105,7 +106,7 @@ export const ONE_CAUSE: readonly (readonly [
     'a message whose partition was released',
     async (bed) => {
       await bed.publish('a');
-      await bed.broker.release(bed.partition, bed.owner);
+      await bed.broker.fleet.release(bed.partition, bed.owner);
     },
     /^No process owns partition 0\. One of those that handle the topic takes it/,
   ],
@@ -114,7 +115,7 @@ export const ONE_CAUSE: readonly (readonly [
     'a message whose partition belongs to a process that has died',
     async (bed) => {
       await bed.publish('a');
-      await bed.broker.acquire(bed.partition, 'epoch2 dead-process', bed.owner);
+      await bed.broker.fleet.acquire(bed.partition, 'epoch2 dead-process', bed.owner);
     },
     /^dead-process, which owns partition 0, sends no heartbeats/,
   ],
@@ -186,7 +187,7 @@ export const ONE_CAUSE: readonly (readonly [
     'a message of a topic that is held',
     async (bed) => {
       await bed.publish('a');
-      await bed.broker.hold(bed.partition, bed.nextCall(), LONG);
+      await bed.broker.deliveries.hold(bed.partition, bed.nextCall(), LONG);
     },
     /^The topic is held, .*: nothing of it begins before \d\S+Z, or before it is resumed\.$/,
   ],
@@ -244,8 +245,8 @@ export const ONE_CAUSE: readonly (readonly [
     ['no-consumer', 'no-owner'],
     'a message that expires while no process handles its topic',
     async (bed) => {
-      await bed.broker.release(bed.partition, bed.owner);
-      await bed.broker.leave({ session: 'owner', count: 2, length: LONG, digest: DIGEST });
+      await bed.broker.fleet.release(bed.partition, bed.owner);
+      await bed.broker.fleet.leave({ session: 'owner', count: 2, length: LONG, digest: DIGEST });
       await bed.publishAll([message('a', { envelope: '[1,2,{"e":5}]' })]);
       await bed.advance(10);
     },
@@ -265,18 +266,18 @@ export const ONE_CAUSE: readonly (readonly [
 /** The owner tells how it is. */
 async function reportState({ broker }: BrokerBed, fields: Partial<ProcessState>): Promise<void> {
   const state = { since: 1, version: '1', clockOffset: 0, concurrency: 3, busy: 0, waiting: 0, ...fields };
-  await broker.report({ session: 'owner', number: 1, state });
+  await broker.records.report({ session: 'owner', number: 1, state });
 }
 
 /** The owner has one permit, and waits for another. */
 async function waitForPermits({ broker, partition: { topic } }: BrokerBed, limits: Limits): Promise<void> {
   const { rate, inFlight } = limits;
-  await broker.setTerms(topic, {
+  await broker.fleet.setTerms(topic, {
     limits: {
       rate: rate && { ...rate, by: 'topic' },
       inFlight: inFlight === undefined ? undefined : { topic: inFlight },
     },
   });
   const request = { session: 'owner', sequence: 1, limits, held: 0, idle: 0, wanted: 2 };
-  await broker.permit(topic, { ...request, lease: LONG, patience: LONG, returned: [] });
+  await broker.deliveries.permit(topic, { ...request, lease: LONG, patience: LONG, returned: [] });
 }

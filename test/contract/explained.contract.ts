@@ -53,7 +53,7 @@ export function explainedContract(it: BrokerTest): void {
       await known(bed);
       const admin = testAdmin(bed.broker, new SystemClock());
       await bed.publishAll([message('0'), message('a')]);
-      await bed.broker.pause(bed.partition, bed.nextCall());
+      await bed.broker.deliveries.pause(bed.partition, bed.nextCall());
 
       expect(causesOf(await admin.explain(bed.partition.topic, 'a'))).toEqual([
         'paused',
@@ -61,7 +61,7 @@ export function explainedContract(it: BrokerTest): void {
         'owner-silent',
         'behind',
       ]);
-      await bed.broker.release(bed.partition, bed.owner);
+      await bed.broker.fleet.release(bed.partition, bed.owner);
       await bed.reschedule('a', { after: LONG });
       expect(causesOf(await admin.explain(bed.partition.topic, 'a'))).toEqual([
         'not-due',

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { MAX_BATCH } from '../../lib/store/broker.interface.js';
+import { MAX_BATCH } from '../../lib/store/partition.js';
 import {
   type BrokerTest,
   ACK,
@@ -18,7 +18,7 @@ export function extendContract(it: BrokerTest): void {
       await bed.advance(3);
       const before = await bed.time();
 
-      expect(await bed.broker.extend(bed.partition, LONG, [claimed])).toEqual(['extended']);
+      expect(await bed.broker.deliveries.extend(bed.partition, LONG, [claimed])).toEqual(['extended']);
 
       const after = await bed.time();
       const at = (await bed.get('a'))?.at;
@@ -30,7 +30,7 @@ export function extendContract(it: BrokerTest): void {
 
     it('spends no attempt and keeps the receipt', async ({ bed }) => {
       const claimed = await bed.deliver('a');
-      await bed.broker.extend(bed.partition, LONG, [claimed]);
+      await bed.broker.deliveries.extend(bed.partition, LONG, [claimed]);
 
       expect(await bed.get('a')).toMatchObject({ state: 'in-flight', deliveries: 1, attempts: 1 });
       expect(await bed.settle(claimed, ACK)).toBe('settled');
@@ -38,7 +38,7 @@ export function extendContract(it: BrokerTest): void {
 
     it('a lease may end sooner than before', async ({ bed }) => {
       const claimed = await bed.deliver('a', { lease: LONG });
-      await bed.broker.extend(bed.partition, 5, [claimed]);
+      await bed.broker.deliveries.extend(bed.partition, 5, [claimed]);
       await bed.advance(5);
 
       expect(await bed.claimOne()).toMatchObject({ storedId: 'a', delivery: 2, attempt: 1 });
@@ -48,7 +48,7 @@ export function extendContract(it: BrokerTest): void {
       const claimed = await bed.deliver('a', { lease: 1 });
       await bed.advance(2);
 
-      expect(await bed.broker.extend(bed.partition, LONG, [claimed])).toEqual(['extended']);
+      expect(await bed.broker.deliveries.extend(bed.partition, LONG, [claimed])).toEqual(['extended']);
 
       expect((await bed.claim()).messages).toEqual([]);
       expect(await bed.settle(claimed, ACK)).toBe('settled');
@@ -60,7 +60,7 @@ export function extendContract(it: BrokerTest): void {
       await bed.claimOne({ lease: LONG });
       const before = await bed.get('a');
 
-      expect(await bed.broker.extend(bed.partition, 2 * LONG, [lost])).toEqual(['lost']);
+      expect(await bed.broker.deliveries.extend(bed.partition, 2 * LONG, [lost])).toEqual(['lost']);
 
       expect(await bed.get('a')).toEqual(before);
     });
@@ -70,18 +70,18 @@ export function extendContract(it: BrokerTest): void {
         const claimed = await bed.settled('a', outcome);
         const before = await bed.get('a');
 
-        expect(await bed.broker.extend(bed.partition, LONG, [claimed])).toEqual(['lost']);
+        expect(await bed.broker.deliveries.extend(bed.partition, LONG, [claimed])).toEqual(['lost']);
 
         expect(await bed.get('a')).toEqual(before);
-        expect(await bed.broker.stats(bed.partition)).toMatchObject({ inFlight: 0 });
+        expect(await bed.stats()).toMatchObject({ inFlight: 0 });
       });
     }
 
     it('tells that a delivery is lost that never was', async ({ bed }) => {
-      expect(await bed.broker.extend(bed.partition, LONG, [{ storedId: 'nobody', token: bed.token(1) }])).toEqual([
-        'lost',
-      ]);
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ inFlight: 0 });
+      expect(
+        await bed.broker.deliveries.extend(bed.partition, LONG, [{ storedId: 'nobody', token: bed.token(1) }]),
+      ).toEqual(['lost']);
+      expect(await bed.stats()).toMatchObject({ inFlight: 0 });
     });
 
     it('takes no receipt without a token for a delivery', async ({ bed }) => {
@@ -89,16 +89,16 @@ export function extendContract(it: BrokerTest): void {
       await bed.publish('b');
 
       const receipts = ['a', 'b'].flatMap((storedId) => NO_TOKENS.map((token) => ({ storedId, token })));
-      expect(await bed.broker.extend(bed.partition, LONG, receipts)).toEqual(receipts.map(() => 'lost'));
+      expect(await bed.broker.deliveries.extend(bed.partition, LONG, receipts)).toEqual(receipts.map(() => 'lost'));
 
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ inFlight: 0, scheduled: 2 });
+      expect(await bed.stats()).toMatchObject({ inFlight: 0, scheduled: 2 });
     });
 
     it('tells that a message was cancelled, and keeps its lease while its handler ends', async ({ bed }) => {
       const claimed = await bed.deliver('a', { lease: 5 });
       await bed.cancel('a');
 
-      expect(await bed.broker.extend(bed.partition, LONG, [claimed])).toEqual(['cancelled']);
+      expect(await bed.broker.deliveries.extend(bed.partition, LONG, [claimed])).toEqual(['cancelled']);
 
       await bed.advance(5);
       expect((await bed.claim()).messages).toEqual([]);
@@ -110,7 +110,7 @@ export function extendContract(it: BrokerTest): void {
       const claimed = await bed.deliver('a', { lease: 5 });
       await bed.publish('a', { onDuplicate: 'replace' });
 
-      expect(await bed.broker.extend(bed.partition, LONG, [claimed])).toEqual(['extended']);
+      expect(await bed.broker.deliveries.extend(bed.partition, LONG, [claimed])).toEqual(['extended']);
 
       await bed.advance(5);
       expect((await bed.claim()).messages).toEqual([]);
@@ -124,14 +124,18 @@ export function extendContract(it: BrokerTest): void {
       await bed.cancel('b');
       await bed.settle(c, ACK);
 
-      expect(await bed.broker.extend(bed.partition, LONG, [c, b, a])).toEqual(['lost', 'cancelled', 'extended']);
+      expect(await bed.broker.deliveries.extend(bed.partition, LONG, [c, b, a])).toEqual([
+        'lost',
+        'cancelled',
+        'extended',
+      ]);
     });
 
     it('extends as many as a call may have', async ({ bed }) => {
       await bed.publishAll(Array.from({ length: MAX_BATCH }, (_, i) => message(`id-${i}`)));
       const { messages } = await bed.claim({ lease: 20 });
 
-      expect(await bed.broker.extend(bed.partition, LONG, messages)).toEqual(messages.map(() => 'extended'));
+      expect(await bed.broker.deliveries.extend(bed.partition, LONG, messages)).toEqual(messages.map(() => 'extended'));
       expect(messages).toHaveLength(MAX_BATCH);
       await bed.advance(20);
       expect((await bed.claim()).messages).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { StoredMessage } from '../../lib/store/broker.interface.js';
+import type { StoredMessage } from '../../lib/store/messages/stored-message.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import {
   ACK,
@@ -32,7 +32,11 @@ async function keep(bed: BrokerBed, limits: { maxAge?: number; maxCount?: number
 }
 
 async function idsOf(bed: BrokerBed): Promise<string[]> {
-  const { messages } = await bed.broker.peek(bed.partition, { state: 'finished', limit: 200, maxBytes: 1_000_000 });
+  const { messages } = await bed.broker.messages.peek(bed.partition, {
+    state: 'finished',
+    limit: 200,
+    maxBytes: 1_000_000,
+  });
   return messages.map(({ storedId }) => storedId);
 }
 
@@ -47,8 +51,8 @@ export function finishedContract(it: BrokerTest): void {
       for (const end of Object.values(ENDS)) await end(bed, 'a');
 
       expect(await bed.get('a')).toBeUndefined();
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ finished: 0 });
-      expect(await bed.broker.trimFinished(bed.partition)).toBeUndefined();
+      expect(await bed.stats()).toMatchObject({ finished: 0 });
+      expect(await bed.broker.deadLetters.trimFinished(bed.partition)).toBeUndefined();
     });
 
     it('are kept with their story once they are acknowledged', async ({ bed }) => {
@@ -57,7 +61,7 @@ export function finishedContract(it: BrokerTest): void {
       const { storedId, token } = await bed.claimOne();
       const settlement = { storedId, token, outcome: ACK, duration: 12.3 };
       const before = Math.floor(await bed.time());
-      await bed.broker.settle(bed.partition, bed.nextCall(), [settlement], PROCESS);
+      await bed.broker.deliveries.settle(bed.partition, bed.nextCall(), [settlement], PROCESS);
 
       const stored = (await bed.get('a')) as StoredMessage;
       expect(stored).toEqual({
@@ -73,12 +77,7 @@ export function finishedContract(it: BrokerTest): void {
       });
       expect(stored.at).toBeGreaterThanOrEqual(before);
       expect(stored.at).toBeLessThanOrEqual(await bed.time());
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({
-        scheduled: 0,
-        inFlight: 0,
-        finished: 1,
-        counters: { acked: 1 },
-      });
+      expect(await bed.stats()).toMatchObject({ scheduled: 0, inFlight: 0, finished: 1, counters: { acked: 1 } });
     });
 
     it('are kept with the attempts that failed', async ({ bed }) => {
@@ -122,7 +121,7 @@ export function finishedContract(it: BrokerTest): void {
       expect(await bed.get('running')).toMatchObject({ deliveries: 1, ending: { outcome: 'cancelled' } });
       expect(await bed.get('retried')).toMatchObject({ failure: FAILURE, ending: { outcome: 'cancelled' } });
       expect(await bed.get('crashed')).toMatchObject({ deliveries: 1, ending: { outcome: 'cancelled' } });
-      expect((await bed.broker.stats(bed.partition)).counters).toMatchObject({ cancelled: 4 });
+      expect((await bed.stats()).counters).toMatchObject({ cancelled: 4 });
     });
 
     it('are kept as acknowledged if their handler succeeded although they were cancelled', async ({ bed }) => {
@@ -137,7 +136,7 @@ export function finishedContract(it: BrokerTest): void {
     it('are kept once they are drained', async ({ bed }) => {
       await keep(bed);
       await bed.publishAll([message('a'), message('b')]);
-      expect(await bed.broker.clear(bed.partition, bed.nextCall(), 'scheduled')).toMatchObject({ removed: 2 });
+      expect(await bed.broker.messages.clear(bed.partition, bed.nextCall(), 'scheduled')).toMatchObject({ removed: 2 });
 
       expect(await bed.get('b')).toMatchObject({ ending: { outcome: 'cancelled', dueAt: LONG_AGO } });
       expect(await idsOf(bed)).toEqual(['a', 'b']);
@@ -150,16 +149,16 @@ export function finishedContract(it: BrokerTest): void {
       await bed.publishAll(['a\0k', 'b\0k', 'c\0k', 'd\0k', 'e\0k'].map((id) => message(id, { envelope })));
       await bed.claim();
       for (let more = true; more;) {
-        ({ more } = await bed.broker.clear(bed.partition, bed.nextCall(), 'scheduled'));
+        ({ more } = await bed.broker.messages.clear(bed.partition, bed.nextCall(), 'scheduled'));
       }
 
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 0, inFlight: 1, finished: 4 });
+      expect(await bed.stats()).toMatchObject({ scheduled: 0, inFlight: 1, finished: 4 });
     });
 
     it('are no dead letters, and nothing that was replaced', async ({ bed }) => {
       await keep(bed);
       await bed.settled('dead', DEAD);
-      await bed.broker.clear(bed.partition, bed.nextCall(), 'dead');
+      await bed.broker.messages.clear(bed.partition, bed.nextCall(), 'dead');
       const replaced = await bed.deliver('replaced');
       await bed.publish('replaced', { onDuplicate: 'replace', due: { after: LONG } });
       await bed.settle(replaced, ACK);
@@ -214,10 +213,10 @@ export function finishedContract(it: BrokerTest): void {
 
       expect(await bed.cancel('a')).toBe('not-found');
       expect(await bed.reschedule('a', { after: 1 })).toBe('not-found');
-      expect(await broker.runNow(partition, bed.nextCall(), 'a')).toBe('not-found');
+      expect(await broker.messages.runNow(partition, bed.nextCall(), 'a')).toBe('not-found');
       const { envelope: expected } = (await bed.get('a')) as StoredMessage;
       const edit = { storedId: 'a', expected, envelope: '[9]' };
-      expect(await broker.edit(partition, bed.nextCall(), edit)).toBe('changed');
+      expect(await broker.messages.edit(partition, bed.nextCall(), edit)).toBe('changed');
       expect(await bed.settle({ storedId: 'a', token: bed.token(1) }, RETRY)).toBe('stale');
       expect(await outcomeOf(bed, 'a')).toBe('acked');
     });
@@ -226,13 +225,13 @@ export function finishedContract(it: BrokerTest): void {
       await keep(bed, { maxCount: 1 });
       const storedId = toStoredId('id', 'key');
       await bed.settled(storedId, ACK);
-      expect(await bed.broker.locate(bed.partition, 'id')).toEqual([storedId]);
+      expect(await bed.broker.messages.locate(bed.partition, 'id')).toEqual([storedId]);
       await bed.settled('other', ACK);
 
-      expect(await bed.broker.locate(bed.partition, 'id')).toEqual([]);
+      expect(await bed.broker.messages.locate(bed.partition, 'id')).toEqual([]);
       await bed.publish(storedId);
       await bed.settled('another', ACK);
-      expect(await bed.broker.locate(bed.partition, 'id')).toEqual([storedId]);
+      expect(await bed.broker.messages.locate(bed.partition, 'id')).toEqual([storedId]);
     });
 
     it('are listed in the order in which they ended, page by page', async ({ bed }) => {
@@ -242,8 +241,8 @@ export function finishedContract(it: BrokerTest): void {
         await bed.advance(1);
       }
       const request = { state: 'finished', limit: 2, maxBytes: 1_000_000 } as const;
-      const first = await bed.broker.peek(bed.partition, request);
-      const second = await bed.broker.peek(bed.partition, { ...request, after: first.next });
+      const first = await bed.broker.messages.peek(bed.partition, request);
+      const second = await bed.broker.messages.peek(bed.partition, { ...request, after: first.next });
 
       expect(first.messages).toEqual([await bed.get('c'), await bed.get('a')]);
       expect(second.messages).toEqual([await bed.get('b')]);
@@ -270,7 +269,7 @@ export function finishedContract(it: BrokerTest): void {
       expect(await bed.claim({ max: 0 })).toMatchObject({ keepsFinished: true });
       await bed.settled('b', ACK);
 
-      expect(await bed.broker.trimFinished(bed.partition)).toBeGreaterThan(0);
+      expect(await bed.broker.deadLetters.trimFinished(bed.partition)).toBeGreaterThan(0);
       expect(await idsOf(bed)).toEqual(['a']);
       expect(await outcomeOf(bed, 'a')).toBe('acked');
       expect(await bed.publish('a')).toMatchObject({ status: 'rejected', finishedAs: 'acked' });
@@ -284,7 +283,7 @@ export function finishedContract(it: BrokerTest): void {
 
       expect(await outcomeOf(bed, 'a')).toBeUndefined();
       expect(await bed.publish('a')).toMatchObject({ status: 'created' });
-      await bed.broker.trimFinished(bed.partition);
+      await bed.broker.deadLetters.trimFinished(bed.partition);
       expect(await idsOf(bed)).toEqual([]);
     });
 

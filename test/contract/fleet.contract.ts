@@ -1,5 +1,7 @@
 import { describe, expect } from 'vitest';
-import { type Heartbeat, type SessionSignal, ownerOf } from '../../lib/store/broker.interface.js';
+import { ownerOf } from '../../lib/store/fleet/owner.js';
+import type { Heartbeat } from '../../lib/store/fleet/sessions.js';
+import type { SessionSignal } from '../../lib/store/fleet/signals.js';
 import { type BrokerBed, type BrokerTest, LONG } from '../support/broker/broker-bed.js';
 import { Received } from '../support/broker/received.js';
 
@@ -17,9 +19,9 @@ async function watch(bed: BrokerBed, session: string): Promise<Received<SessionS
 export function fleetContract(it: BrokerTest): void {
   describe('heartbeat', () => {
     it('answers all sessions as they were told, sorted by name', async ({ bed }) => {
-      await bed.broker.heartbeat(heartbeatOf('b', 7, { length: 5000, digest: 'd1' }));
+      await bed.broker.fleet.heartbeat(heartbeatOf('b', 7, { length: 5000, digest: 'd1' }));
       const before = await bed.time();
-      const { sessions } = await bed.broker.heartbeat(heartbeatOf('a', 1, { digest: 'd2' }));
+      const { sessions } = await bed.broker.fleet.heartbeat(heartbeatOf('a', 1, { digest: 'd2' }));
       const after = await bed.time();
 
       expect(sessions).toEqual([
@@ -32,31 +34,31 @@ export function fleetContract(it: BrokerTest): void {
     });
 
     it('takes the place of the one before', async ({ bed }) => {
-      await bed.broker.heartbeat(heartbeatOf('a', 1));
-      const { sessions } = await bed.broker.heartbeat(heartbeatOf('a', 2, { digest: 'other' }));
+      await bed.broker.fleet.heartbeat(heartbeatOf('a', 1));
+      const { sessions } = await bed.broker.fleet.heartbeat(heartbeatOf('a', 2, { digest: 'other' }));
 
       expect(sessions).toMatchObject([{ session: 'a', count: 2, digest: 'other' }]);
     });
 
     it('says whether the session was not there', async ({ bed }) => {
-      expect(await bed.broker.heartbeat(heartbeatOf('a', 1))).toMatchObject({ isNew: true });
-      expect(await bed.broker.heartbeat(heartbeatOf('b', 1))).toMatchObject({ isNew: true });
-      expect(await bed.broker.heartbeat(heartbeatOf('a', 2))).toMatchObject({ isNew: false });
-      await bed.broker.forget(['a']);
-      expect(await bed.broker.heartbeat(heartbeatOf('a', 3))).toMatchObject({ isNew: true });
+      expect(await bed.broker.fleet.heartbeat(heartbeatOf('a', 1))).toMatchObject({ isNew: true });
+      expect(await bed.broker.fleet.heartbeat(heartbeatOf('b', 1))).toMatchObject({ isNew: true });
+      expect(await bed.broker.fleet.heartbeat(heartbeatOf('a', 2))).toMatchObject({ isNew: false });
+      await bed.broker.fleet.forget(['a']);
+      expect(await bed.broker.fleet.heartbeat(heartbeatOf('a', 3))).toMatchObject({ isNew: true });
     });
 
     it('keeps a session that has not sent another one: others find out whether it lives', async ({ bed }) => {
-      await bed.broker.heartbeat(heartbeatOf('silent', 1, { length: 5 }));
+      await bed.broker.fleet.heartbeat(heartbeatOf('silent', 1, { length: 5 }));
       await bed.advance(20);
 
-      expect(await bed.broker.sessions()).toMatchObject([{ session: 'silent', left: false }]);
+      expect(await bed.broker.fleet.sessions()).toMatchObject([{ session: 'silent', left: false }]);
     });
 
     it('takes a large fleet', async ({ bed }) => {
       const names = Array.from({ length: 200 }, (_, i) => `host:${i}:0198c0de`);
-      await Promise.all(names.map(async (name) => bed.broker.heartbeat(heartbeatOf(name))));
-      const { sessions } = await bed.broker.heartbeat(heartbeatOf(names[0] as string, 2));
+      await Promise.all(names.map(async (name) => bed.broker.fleet.heartbeat(heartbeatOf(name))));
+      const { sessions } = await bed.broker.fleet.heartbeat(heartbeatOf(names[0] as string, 2));
 
       expect(sessions.map(({ session }) => session)).toEqual(names.toSorted());
     });
@@ -64,11 +66,11 @@ export function fleetContract(it: BrokerTest): void {
 
   describe('leave', () => {
     it('is shown until somebody forgets the session', async ({ bed }) => {
-      await bed.broker.heartbeat(heartbeatOf('a', 1));
-      await bed.broker.heartbeat(heartbeatOf('b', 1));
-      await bed.broker.leave(heartbeatOf('a', 2));
+      await bed.broker.fleet.heartbeat(heartbeatOf('a', 1));
+      await bed.broker.fleet.heartbeat(heartbeatOf('b', 1));
+      await bed.broker.fleet.leave(heartbeatOf('a', 2));
 
-      expect(await bed.broker.sessions()).toMatchObject([
+      expect(await bed.broker.fleet.sessions()).toMatchObject([
         { session: 'a', count: 2, left: true },
         { session: 'b', left: false },
       ]);
@@ -77,45 +79,45 @@ export function fleetContract(it: BrokerTest): void {
 
   describe('forget', () => {
     it('removes these sessions and no other, however often', async ({ bed }) => {
-      for (const name of ['a', 'b', 'c']) await bed.broker.heartbeat(heartbeatOf(name));
-      await bed.broker.forget(['a', 'c', 'unknown']);
-      await bed.broker.forget(['a', 'c', 'unknown']);
+      for (const name of ['a', 'b', 'c']) await bed.broker.fleet.heartbeat(heartbeatOf(name));
+      await bed.broker.fleet.forget(['a', 'c', 'unknown']);
+      await bed.broker.fleet.forget(['a', 'c', 'unknown']);
 
-      expect(await bed.broker.sessions()).toMatchObject([{ session: 'b' }]);
+      expect(await bed.broker.fleet.sessions()).toMatchObject([{ session: 'b' }]);
     });
 
     it('removes the lists of topics that no session names any more', async ({ bed }) => {
       const digests = ['shared', 'old', 'left'];
-      for (const digest of digests) await bed.broker.rememberTopics({ digest, topics: [digest] });
-      await bed.broker.heartbeat(heartbeatOf('a', 1, { digest: 'shared' }));
-      await bed.broker.heartbeat(heartbeatOf('b', 1, { digest: 'shared' }));
-      await bed.broker.heartbeat(heartbeatOf('c', 1, { digest: 'left' }));
-      await bed.broker.leave(heartbeatOf('c', 2, { digest: 'left' }));
-      await bed.broker.forget(['a']);
+      for (const digest of digests) await bed.broker.fleet.rememberTopics({ digest, topics: [digest] });
+      await bed.broker.fleet.heartbeat(heartbeatOf('a', 1, { digest: 'shared' }));
+      await bed.broker.fleet.heartbeat(heartbeatOf('b', 1, { digest: 'shared' }));
+      await bed.broker.fleet.heartbeat(heartbeatOf('c', 1, { digest: 'left' }));
+      await bed.broker.fleet.leave(heartbeatOf('c', 2, { digest: 'left' }));
+      await bed.broker.fleet.forget(['a']);
 
-      expect(await bed.broker.rememberedTopics(digests)).toEqual([['shared'], undefined, ['left']]);
-      await bed.broker.forget(['b', 'c']);
-      expect(await bed.broker.rememberedTopics(digests)).toEqual([undefined, undefined, undefined]);
+      expect(await bed.broker.fleet.rememberedTopics(digests)).toEqual([['shared'], undefined, ['left']]);
+      await bed.broker.fleet.forget(['b', 'c']);
+      expect(await bed.broker.fleet.rememberedTopics(digests)).toEqual([undefined, undefined, undefined]);
     });
 
     it('takes none, and more than a call has room for', async ({ bed }) => {
-      await bed.broker.heartbeat(heartbeatOf('a'));
-      await bed.broker.heartbeat(heartbeatOf('z'));
-      await bed.broker.forget([]);
-      expect(await bed.broker.sessions()).toHaveLength(2);
+      await bed.broker.fleet.heartbeat(heartbeatOf('a'));
+      await bed.broker.fleet.heartbeat(heartbeatOf('z'));
+      await bed.broker.fleet.forget([]);
+      expect(await bed.broker.fleet.sessions()).toHaveLength(2);
 
-      await bed.broker.forget([...Array.from({ length: 2500 }, (_, i) => `unknown-${i}`), 'z']);
-      expect(await bed.broker.sessions()).toMatchObject([{ session: 'a' }]);
+      await bed.broker.fleet.forget([...Array.from({ length: 2500 }, (_, i) => `unknown-${i}`), 'z']);
+      expect(await bed.broker.fleet.sessions()).toMatchObject([{ session: 'a' }]);
     });
   });
 
   describe('rememberedTopics', () => {
     it('answers the lists in the order of their digests', async ({ bed }) => {
-      await bed.broker.rememberTopics({ digest: 'x', topics: ['b', 'a'] });
-      await bed.broker.rememberTopics({ digest: 'y', topics: [] });
+      await bed.broker.fleet.rememberTopics({ digest: 'x', topics: ['b', 'a'] });
+      await bed.broker.fleet.rememberTopics({ digest: 'y', topics: [] });
 
-      expect(await bed.broker.rememberedTopics(['y', 'z', 'x', 'y'])).toEqual([[], undefined, ['b', 'a'], []]);
-      expect(await bed.broker.rememberedTopics([])).toEqual([]);
+      expect(await bed.broker.fleet.rememberedTopics(['y', 'z', 'x', 'y'])).toEqual([[], undefined, ['b', 'a'], []]);
+      expect(await bed.broker.fleet.rememberedTopics([])).toEqual([]);
     });
   });
 
@@ -131,10 +133,10 @@ export function fleetContract(it: BrokerTest): void {
         { kind: 'echo', count: 0 },
         { kind: 'echo', count: 12_345_678 },
       ];
-      await bed.broker.tell({ to: 'b', signal: { kind: 'released', partitions: [] } });
-      for (const signal of signals) await bed.broker.tell({ to: 'a', signal });
+      await bed.broker.fleet.tell({ to: 'b', signal: { kind: 'released', partitions: [] } });
+      for (const signal of signals) await bed.broker.fleet.tell({ to: 'a', signal });
       await received.atLeast(signals.length);
-      await bed.broker.tell({ signal: { kind: 'changed' } });
+      await bed.broker.fleet.tell({ signal: { kind: 'changed' } });
       await received.atLeast(signals.length + 1);
       await bed.signalsArrived();
 
@@ -146,8 +148,8 @@ export function fleetContract(it: BrokerTest): void {
       const unsubscribe = bed.broker.watchSession('a', gone.listener);
       const staying = await watch(bed, 'a');
       await unsubscribe();
-      await bed.broker.tell({ to: 'a', signal: { kind: 'released', partitions: [] } });
-      await bed.broker.tell({ signal: { kind: 'changed' } });
+      await bed.broker.fleet.tell({ to: 'a', signal: { kind: 'released', partitions: [] } });
+      await bed.broker.fleet.tell({ signal: { kind: 'changed' } });
       await staying.atLeast(2);
       await bed.signalsArrived();
 
@@ -161,46 +163,46 @@ export function fleetContract(it: BrokerTest): void {
 
     it('makes an owner if there is none, and tells others who it is', async ({ bed }) => {
       const partition = { ...bed.partition, index: 1 };
-      expect(await bed.broker.acquire(partition, first, undefined)).toEqual({ acquired: true });
+      expect(await bed.broker.fleet.acquire(partition, first, undefined)).toEqual({ acquired: true });
 
-      expect(await bed.broker.acquire(partition, second, undefined)).toEqual({ acquired: false, owner: first });
-      expect(await bed.broker.acquire(partition, second, third)).toEqual({ acquired: false, owner: first });
-      expect((await bed.broker.stats(partition)).owner).toBe('a');
+      expect(await bed.broker.fleet.acquire(partition, second, undefined)).toEqual({ acquired: false, owner: first });
+      expect(await bed.broker.fleet.acquire(partition, second, third)).toEqual({ acquired: false, owner: first });
+      expect((await bed.broker.messages.stats(partition)).owner).toBe('a');
     });
 
     it('replaces exactly the owner that was seen', async ({ bed }) => {
       const partition = { ...bed.partition, index: 1 };
-      await bed.broker.acquire(partition, first, undefined);
-      expect(await bed.broker.acquire(partition, second, first)).toEqual({ acquired: true });
+      await bed.broker.fleet.acquire(partition, first, undefined);
+      expect(await bed.broker.fleet.acquire(partition, second, first)).toEqual({ acquired: true });
 
-      expect(await bed.broker.acquire(partition, third, first)).toEqual({ acquired: false, owner: second });
-      expect((await bed.broker.stats(partition)).owner).toBe('b');
+      expect(await bed.broker.fleet.acquire(partition, third, first)).toEqual({ acquired: false, owner: second });
+      expect((await bed.broker.messages.stats(partition)).owner).toBe('b');
     });
 
     it('may be repeated, and a late copy of it changes nothing', async ({ bed }) => {
       const partition = { ...bed.partition, index: 1 };
-      await bed.broker.acquire(partition, first, undefined);
-      expect(await bed.broker.acquire(partition, first, undefined)).toEqual({ acquired: true });
-      await bed.broker.acquire(partition, second, first);
-      expect(await bed.broker.acquire(partition, second, first)).toEqual({ acquired: true });
+      await bed.broker.fleet.acquire(partition, first, undefined);
+      expect(await bed.broker.fleet.acquire(partition, first, undefined)).toEqual({ acquired: true });
+      await bed.broker.fleet.acquire(partition, second, first);
+      expect(await bed.broker.fleet.acquire(partition, second, first)).toEqual({ acquired: true });
 
-      expect(await bed.broker.acquire(partition, first, undefined)).toEqual({ acquired: false, owner: second });
-      await bed.broker.release(partition, second);
-      expect(await bed.broker.acquire(partition, second, first)).toEqual({ acquired: false, owner: '2b' });
-      expect((await bed.broker.stats(partition)).owner).toBeUndefined();
+      expect(await bed.broker.fleet.acquire(partition, first, undefined)).toEqual({ acquired: false, owner: second });
+      await bed.broker.fleet.release(partition, second);
+      expect(await bed.broker.fleet.acquire(partition, second, first)).toEqual({ acquired: false, owner: '2b' });
+      expect((await bed.broker.messages.stats(partition)).owner).toBeUndefined();
     });
 
     it('does not replace what is not there', async ({ bed }) => {
       const partition = { ...bed.partition, index: 1 };
 
-      expect(await bed.broker.acquire(partition, second, first)).toEqual({ acquired: false, owner: undefined });
-      expect((await bed.broker.stats(partition)).owner).toBeUndefined();
+      expect(await bed.broker.fleet.acquire(partition, second, first)).toEqual({ acquired: false, owner: undefined });
+      expect((await bed.broker.messages.stats(partition)).owner).toBeUndefined();
     });
 
     it('gives each partition an owner of its own', async ({ bed }) => {
       for (const [index, owner] of [first, second, third].entries()) {
         const partition = { ...bed.partition, topic: `${bed.partition.topic}.shared`, index };
-        expect(await bed.broker.acquire(partition, owner, undefined)).toEqual({ acquired: true });
+        expect(await bed.broker.fleet.acquire(partition, owner, undefined)).toEqual({ acquired: true });
       }
     });
   });
@@ -210,20 +212,22 @@ export function fleetContract(it: BrokerTest): void {
 
     it('leaves the epoch, which the next owner replaces', async ({ bed }) => {
       const [epoch = ''] = bed.owner.split(' ');
-      await bed.broker.release(bed.partition, bed.owner);
+      await bed.broker.fleet.release(bed.partition, bed.owner);
 
-      expect((await bed.broker.stats(bed.partition)).owner).toBeUndefined();
-      expect(await bed.broker.acquire(bed.partition, heir, undefined)).toEqual({ acquired: false, owner: epoch });
-      expect(await bed.broker.acquire(bed.partition, heir, epoch)).toEqual({ acquired: true });
+      expect((await bed.stats()).owner).toBeUndefined();
+      expect(await bed.broker.fleet.acquire(bed.partition, heir, undefined)).toEqual({ acquired: false, owner: epoch });
+      expect(await bed.broker.fleet.acquire(bed.partition, heir, epoch)).toEqual({ acquired: true });
     });
 
     it('does nothing if another owner is stored, or the same session in another epoch', async ({ bed }) => {
-      await bed.broker.release(bed.partition, ownerOf('77', 'stranger'));
-      await bed.broker.release(bed.partition, ownerOf('77', 'owner'));
-      await bed.broker.release({ ...bed.partition, index: 1 }, heir);
+      await bed.broker.fleet.release(bed.partition, ownerOf('77', 'stranger'));
+      await bed.broker.fleet.release(bed.partition, ownerOf('77', 'owner'));
+      await bed.broker.fleet.release({ ...bed.partition, index: 1 }, heir);
 
-      expect((await bed.broker.stats(bed.partition)).owner).toBe('owner');
-      expect(await bed.broker.acquire({ ...bed.partition, index: 1 }, heir, undefined)).toEqual({ acquired: true });
+      expect((await bed.stats()).owner).toBe('owner');
+      expect(await bed.broker.fleet.acquire({ ...bed.partition, index: 1 }, heir, undefined)).toEqual({
+        acquired: true,
+      });
     });
   });
 }

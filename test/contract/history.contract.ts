@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { Outcome } from '../../lib/store/broker.interface.js';
+import type { Outcome } from '../../lib/store/deliveries/settle.js';
 import { type FailedAttempt, toFailedAttempt } from '../../lib/messages/failed-attempt.js';
 import { type BrokerBed, type BrokerTest, ACK, DEAD_UNCALLED, FAILURE, RELEASE } from '../support/broker/broker-bed.js';
 
@@ -70,7 +70,7 @@ export function historyContract(it: BrokerTest): void {
       await fail(bed, 1, 'dead');
       const { at = NaN } = (await bed.get('a')) ?? {};
       const death = { storedId: 'a', diedAt: at };
-      await bed.broker.requeueDead(bed.partition, bed.nextCall(), [death], 0);
+      await bed.broker.deadLetters.requeueDead(bed.partition, bed.nextCall(), [death], 0);
       await bed.advance(1);
       await fail(bed, 1, 'dead');
       expect((await bed.get('a'))?.history).toHaveLength(2);

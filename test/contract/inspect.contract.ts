@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { sessionOfOwner } from '../../lib/store/broker.interface.js';
+import { sessionOfOwner } from '../../lib/store/fleet/owner.js';
 import {
   type BrokerTest,
   ACK,
@@ -35,11 +35,11 @@ export function inspectContract(it: BrokerTest): void {
       const { token } = await bed.claimOne();
       const all = { state: 'in-flight', limit: 1, maxBytes: 1 } as const;
       const [listed, tagged] = await Promise.all([
-        bed.broker.peek(bed.partition, all),
-        bed.broker.peek(bed.partition, { ...all, tag: 'eu' }),
+        bed.broker.messages.peek(bed.partition, all),
+        bed.broker.messages.peek(bed.partition, { ...all, tag: 'eu' }),
       ]);
 
-      expect(await bed.broker.explain(bed.partition, 'a')).toMatchObject({ token, dueAt: LONG_AGO });
+      expect(await bed.broker.messages.explain(bed.partition, 'a')).toMatchObject({ token, dueAt: LONG_AGO });
       for (const shown of [await bed.get('a'), listed.messages[0], tagged.messages[0]]) {
         expect(shown).toMatchObject({ state: 'in-flight', dueAt: LONG_AGO });
       }
@@ -70,7 +70,7 @@ export function inspectContract(it: BrokerTest): void {
     };
 
     it('counts nothing in a new partition', async ({ bed }) => {
-      expect(await bed.broker.stats({ ...bed.partition, index: 5 })).toEqual({
+      expect(await bed.broker.messages.stats({ ...bed.partition, index: 5 })).toEqual({
         scheduled: 0,
         due: 0,
         blocked: 0,
@@ -93,7 +93,7 @@ export function inspectContract(it: BrokerTest): void {
       await bed.deliver('in flight');
       await bed.publishAll([message('due'), message('due 2'), message('later', { due: { after: LONG } })]);
 
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({
+      expect(await bed.stats()).toMatchObject({
         scheduled: 3,
         due: 2,
         inFlight: 1,
@@ -108,7 +108,7 @@ export function inspectContract(it: BrokerTest): void {
       await bed.publish('b', { due: { after: LONG } });
       await bed.advance(11);
 
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 2, due: 1, nextDueAt: dueAt });
+      expect(await bed.stats()).toMatchObject({ scheduled: 2, due: 1, nextDueAt: dueAt });
     });
 
     it('counts what has happened since the partition was created', async ({ bed }) => {
@@ -123,7 +123,7 @@ export function inspectContract(it: BrokerTest): void {
       await bed.publish('died', { onDuplicate: 'ignore' });
       await bed.publish('died', { onDuplicate: 'replace' });
 
-      expect((await bed.broker.stats(bed.partition)).counters).toEqual({
+      expect((await bed.stats()).counters).toEqual({
         published: 4,
         delivered: 4,
         acked: 1,
@@ -143,14 +143,14 @@ export function inspectContract(it: BrokerTest): void {
       await bed.settled('failed', DEAD);
       await bed.settled('invalid', { kind: 'dead', spent: false, failure: { ...FAILURE, reason: 'invalid' } });
 
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ dead: 3, counters: { died: 3, expired: 1 } });
+      expect(await bed.stats()).toMatchObject({ dead: 3, counters: { died: 3, expired: 1 } });
       expect(await bed.get('too late')).toMatchObject({ deliveries: 1, attempts: 0 });
     });
   });
 
   describe('now', () => {
     it("follows the broker's clock", async ({ bed }) => {
-      for (let i = 0; i < 5; i++) await bed.broker.stats(bed.partition);
+      for (let i = 0; i < 5; i++) await bed.stats();
       const before = await bed.time();
       const now = bed.broker.now();
       const after = await bed.time();
@@ -161,7 +161,7 @@ export function inspectContract(it: BrokerTest): void {
     });
 
     it('moves on with it', async ({ bed }) => {
-      await bed.broker.stats(bed.partition);
+      await bed.stats();
       const before = bed.broker.now();
       await bed.advance(20);
 

@@ -1,5 +1,7 @@
 import { describe, expect } from 'vitest';
-import type { ClaimedMessage, Limits, Outcome } from '../../lib/store/broker.interface.js';
+import type { ClaimedMessage } from '../../lib/store/deliveries/claim.js';
+import type { Limits } from '../../lib/store/deliveries/limits.js';
+import type { Outcome } from '../../lib/store/deliveries/settle.js';
 import {
   ACK,
   type BrokerTest,
@@ -88,7 +90,7 @@ export function keyLimitsContract(it: BrokerTest): void {
     it('goes on behind what was set aside', async ({ bed }) => {
       bed.keyLimits = { inFlight: 1 };
       await publishAll(bed, A, B);
-      await bed.broker.setAside(bed.partition, await bed.claimOne(), FAILURE);
+      await bed.broker.deliveries.setAside(bed.partition, await bed.claimOne(), FAILURE);
 
       expect(await claimable(bed)).toEqual([B]);
     });
@@ -120,8 +122,8 @@ export function keyLimitsContract(it: BrokerTest): void {
       await bed.claim();
       expect(await bed.get(B)).toMatchObject({ state: 'scheduled', at: LONG_AGO });
       expect(await bed.get(B)).not.toHaveProperty('blockedBy');
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 3, blocked: 3, due: 0, inFlight: 1 });
-      const { messages } = await bed.broker.peek(bed.partition, {
+      expect(await bed.stats()).toMatchObject({ scheduled: 3, blocked: 3, due: 0, inFlight: 1 });
+      const { messages } = await bed.broker.messages.peek(bed.partition, {
         state: 'scheduled',
         blocked: true,
         limit: 10,
@@ -131,14 +133,14 @@ export function keyLimitsContract(it: BrokerTest): void {
 
       const { envelope: expected } = (await bed.get(B)) as { envelope: string };
       const edit = { storedId: B, expected, envelope: '[7]' };
-      expect(await bed.broker.edit(bed.partition, bed.nextCall(), edit)).toBe('edited');
+      expect(await bed.broker.messages.edit(bed.partition, bed.nextCall(), edit)).toBe('edited');
       expect(await bed.cancel(C)).toBe('cancelled');
       expect(await bed.publish(D)).toMatchObject({ status: 'rejected', dueAt: LONG_AGO });
       expect(await bed.publish(D, { onDuplicate: 'replace', due: { after: LONG } })).toMatchObject({
         status: 'replaced',
       });
       expect(await bed.reschedule(B, { after: LONG })).toBe('moved');
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 2, blocked: 0, due: 0 });
+      expect(await bed.stats()).toMatchObject({ scheduled: 2, blocked: 0, due: 0 });
       expect(await bed.get(B)).toMatchObject({ envelope: '[7]' });
     });
 
@@ -147,10 +149,10 @@ export function keyLimitsContract(it: BrokerTest): void {
       await publishAll(bed, A, B, C, OTHER);
       await bed.claim({ max: 1 });
       await bed.claim({ max: 1 });
-      const { removed, more } = await bed.broker.clear(bed.partition, bed.nextCall(), 'scheduled');
+      const { removed, more } = await bed.broker.messages.clear(bed.partition, bed.nextCall(), 'scheduled');
 
       expect([removed, more]).toEqual([2, false]);
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 0, blocked: 0 });
+      expect(await bed.stats()).toMatchObject({ scheduled: 0, blocked: 0 });
     });
 
     it('lets more begin once it is raised, and all once it is gone', async ({ bed }) => {

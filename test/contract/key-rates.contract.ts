@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
-import { type ClaimedMessage, AT_ONCE } from '../../lib/store/broker.interface.js';
+import type { ClaimedMessage } from '../../lib/store/deliveries/claim.js';
+import { AT_ONCE } from '../../lib/store/deliveries/permits.js';
 import { ACK, type BrokerBed, type BrokerTest, LONG, LONG_AGO, RELEASE, RETRY } from '../support/broker/broker-bed.js';
 import { claimAll, claimable, publishAll } from '../support/broker/ordered-messages.js';
 
@@ -174,7 +175,7 @@ export function keyRatesContract(it: BrokerTest): void {
       await publishAll(bed, A, B, C);
       await bed.settle(await bed.claimOne(), ACK);
       expect(await claimable(bed)).toEqual([]);
-      expect(await bed.broker.runNow(bed.partition, bed.nextCall(), B)).toBe('moved');
+      expect(await bed.broker.messages.runNow(bed.partition, bed.nextCall(), B)).toBe('moved');
 
       expect(await bed.get(C)).toMatchObject({ blockedBy: B });
       bed.keyLimits = undefined;

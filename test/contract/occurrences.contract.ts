@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { PartitionSignal } from '../../lib/store/broker.interface.js';
+import type { PartitionSignal } from '../../lib/store/fleet/signals.js';
 import { decodeEnvelope } from '../../lib/messages/envelope.js';
 import { ACK, type BrokerTest, DEAD, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { Received } from '../support/broker/received.js';
@@ -23,8 +23,10 @@ export function occurrencesContract(it: BrokerTest): void {
       expect(envelope).toMatchObject({ payload: { of: 'yesterday' }, headers: { trace: '7f' } });
       expect(envelope.publishedAt).toBeGreaterThanOrEqual(before);
       expect(envelope.publishedAt).toBeLessThanOrEqual((await bed.time()) + 1);
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ counters: { published: 1, delivered: 1 } });
-      expect(await bed.broker.locate(bed.partition, 'tick@1970-01-01T00:00:01.000Z')).toEqual([claimed.storedId]);
+      expect(await bed.stats()).toMatchObject({ counters: { published: 1, delivered: 1 } });
+      expect(await bed.broker.messages.locate(bed.partition, 'tick@1970-01-01T00:00:01.000Z')).toEqual([
+        claimed.storedId,
+      ]);
     });
 
     it('is never early', async ({ bed }) => {
@@ -59,7 +61,7 @@ export function occurrencesContract(it: BrokerTest): void {
       await bed.settle(await bed.claimOne(), ACK);
       expect(await publish(bed, occurrence)).toMatchObject({ status: 'published', duplicate: false });
       expect((await bed.claim()).messages).toEqual([]);
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ counters: { published: 1 } });
+      expect(await bed.stats()).toMatchObject({ counters: { published: 1 } });
     });
 
     it('changes nothing if the schedule is not as it was seen', async ({ bed }) => {
@@ -78,9 +80,9 @@ export function occurrencesContract(it: BrokerTest): void {
         status: 'not-owner',
         owner: bed.owner,
       });
-      await bed.broker.release(bed.partition, bed.owner);
+      await bed.broker.fleet.release(bed.partition, bed.owner);
       expect(await publish(bed, { expected })).toMatchObject({ status: 'not-owner' });
-      expect((await bed.broker.stats(bed.partition)).scheduled).toBe(0);
+      expect((await bed.stats()).scheduled).toBe(0);
       expect(await stored(bed)).toMatchObject({ state: expected, nextAt: 5 });
     });
 
@@ -99,7 +101,7 @@ export function occurrencesContract(it: BrokerTest): void {
         status: 'published',
       });
       expect(await stored(bed)).toMatchObject({ nextAt: undefined });
-      expect(await bed.broker.dueSchedules(bed.partition)).toMatchObject({ due: [], nextAt: undefined });
+      expect(await bed.broker.schedules.dueSchedules(bed.partition)).toMatchObject({ due: [], nextAt: undefined });
     });
 
     it('refuses what is no time, with nothing written', async ({ bed }) => {
@@ -109,7 +111,7 @@ export function occurrencesContract(it: BrokerTest): void {
       );
       await expect(publish(bed, { expected, nextAt: -1 })).rejects.toThrow('must be milliseconds from 0');
       expect(await stored(bed)).toMatchObject({ state: expected });
-      expect((await bed.broker.stats(bed.partition)).scheduled).toBe(0);
+      expect((await bed.stats()).scheduled).toBe(0);
     });
 
     it('waits behind the earlier one in an ordered topic', async ({ bed }) => {
@@ -119,7 +121,7 @@ export function occurrencesContract(it: BrokerTest): void {
       await publish(bed, { expected: second, nextAt: 3000, dueAt: 2000, order: 'continue' });
       const { messages } = await bed.claim();
       expect(messages).toMatchObject([{ storedId: 'tick@1970-01-01T00:00:01.000Z\0tick' }]);
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ blocked: 1 });
+      expect(await bed.stats()).toMatchObject({ blocked: 1 });
 
       await bed.settleAll(messages.map((one) => [one, ACK]));
       expect((await bed.claimOne()).storedId).toBe('tick@1970-01-01T00:00:02.000Z\0tick');
@@ -129,7 +131,9 @@ export function occurrencesContract(it: BrokerTest): void {
       const expected = await due(bed);
       const other = await due(bed, 'other', 6);
       await publish(bed, { expected, nextAt: Math.ceil(await bed.time()) + LONG });
-      expect(await bed.broker.dueSchedules(bed.partition)).toMatchObject({ due: [{ id: 'other', state: other }] });
+      expect(await bed.broker.schedules.dueSchedules(bed.partition)).toMatchObject({
+        due: [{ id: 'other', state: other }],
+      });
     });
   });
 
@@ -145,7 +149,7 @@ export function occurrencesContract(it: BrokerTest): void {
       await bed.reschedule(first.storedId, { at: 1 });
       await bed.settle(await bed.claimOne(), ACK);
       expect(await publishUnlessBusy(bed, 5000)).toBe('published');
-      expect((await bed.broker.stats(bed.partition)).counters.published).toBe(2);
+      expect((await bed.stats()).counters.published).toBe(2);
     });
 
     it('is published if that is dead', async ({ bed }) => {
@@ -181,7 +185,7 @@ export function occurrencesContract(it: BrokerTest): void {
       const occurrence = { expected, state: state(), unlessBusy: { state: state(), series: SERIES }, call };
       expect(await publish(bed, occurrence)).toEqual({ status: 'skipped' });
       expect(await publish(bed, occurrence)).toEqual({ status: 'skipped' });
-      expect((await bed.broker.stats(bed.partition)).scheduled).toBe(1);
+      expect((await bed.stats()).scheduled).toBe(1);
     });
 
     it('finds it behind many dead ones', async ({ bed }) => {

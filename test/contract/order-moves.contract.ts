@@ -28,7 +28,7 @@ export function orderMovesContract(it: BrokerTest): void {
       bed.order = 'continue';
       await bed.publish(FIRST, { due: { after: LONG } });
       await bed.publish(SECOND, { due: { after: 2 * LONG } });
-      await bed.broker.runNow(bed.partition, bed.nextCall(), SECOND);
+      await bed.broker.messages.runNow(bed.partition, bed.nextCall(), SECOND);
       await bed.advance(1);
 
       expect(await claimable(bed)).toEqual([SECOND]);

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { Outcome } from '../../lib/store/broker.interface.js';
+import type { Outcome } from '../../lib/store/deliveries/settle.js';
 import {
   ACK,
   type BrokerBed,
@@ -109,7 +109,7 @@ export function orderContract(it: BrokerTest): void {
       await bed.publish(THIRD, { due: { after: LONG } });
 
       const counted = { due: 1, blocked: 2, blockedDue: 1, oldestBlockedDueAt: LONG_AGO };
-      expect(await bed.broker.stats(bed.partition)).toMatchObject(counted);
+      expect(await bed.stats()).toMatchObject(counted);
     });
 
     it('says of what is blocked that it is scheduled, and behind what', async ({ bed }) => {
@@ -118,10 +118,10 @@ export function orderContract(it: BrokerTest): void {
 
       expect(await bed.get(FIRST)).not.toHaveProperty('blockedBy');
       expect(await bed.get(THIRD)).toMatchObject({ state: 'scheduled', at: LONG_AGO, blockedBy: FIRST });
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 3, due: 1, blocked: 2 });
+      expect(await bed.stats()).toMatchObject({ scheduled: 3, due: 1, blocked: 2 });
       const request = { state: 'scheduled', limit: 10, maxBytes: 1_000_000 } as const;
       const listed = await Promise.all(
-        [false, true].map(async (blocked) => bed.broker.peek(bed.partition, { ...request, blocked })),
+        [false, true].map(async (blocked) => bed.broker.messages.peek(bed.partition, { ...request, blocked })),
       );
       expect(listed.map(({ messages }) => messages.map(({ storedId }) => storedId))).toEqual([
         [FIRST],
@@ -192,23 +192,29 @@ export function orderContract(it: BrokerTest): void {
       await publishAll(bed, FIRST, SECOND, THIRD, OTHER);
       let removed = 0;
       for (let more = true; more;) {
-        const result = await bed.broker.clear(bed.partition, bed.nextCall(), 'scheduled');
+        const result = await bed.broker.messages.clear(bed.partition, bed.nextCall(), 'scheduled');
         removed += result.removed;
         more = result.more;
       }
 
       expect(removed).toBe(4);
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 0, blocked: 0 });
+      expect(await bed.stats()).toMatchObject({ scheduled: 0, blocked: 0 });
     });
 
     it('removes those that are blocked before those that lead, a hundred at a time', async ({ bed }) => {
       bed.order = 'continue';
       await bed.publishAll(Array.from({ length: 130 }, (_, n) => message(`${n}\0k`)));
 
-      expect(await bed.broker.clear(bed.partition, bed.nextCall(), 'scheduled')).toEqual({ removed: 100, more: true });
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ due: 1, blocked: 29 });
-      expect(await bed.broker.clear(bed.partition, bed.nextCall(), 'scheduled')).toEqual({ removed: 30, more: false });
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 0, blocked: 0 });
+      expect(await bed.broker.messages.clear(bed.partition, bed.nextCall(), 'scheduled')).toEqual({
+        removed: 100,
+        more: true,
+      });
+      expect(await bed.stats()).toMatchObject({ due: 1, blocked: 29 });
+      expect(await bed.broker.messages.clear(bed.partition, bed.nextCall(), 'scheduled')).toEqual({
+        removed: 30,
+        more: false,
+      });
+      expect(await bed.stats()).toMatchObject({ scheduled: 0, blocked: 0 });
     });
 
     it('edits what is blocked', async ({ bed }) => {
@@ -217,7 +223,7 @@ export function orderContract(it: BrokerTest): void {
       const { envelope: expected } = (await bed.get(SECOND)) as { envelope: string };
       const edit = { storedId: SECOND, expected, envelope: '[9]' };
 
-      expect(await bed.broker.edit(bed.partition, bed.nextCall(), edit)).toBe('edited');
+      expect(await bed.broker.messages.edit(bed.partition, bed.nextCall(), edit)).toBe('edited');
       expect(await bed.get(SECOND)).toMatchObject({ envelope: '[9]', blockedBy: FIRST });
     });
 
@@ -254,10 +260,11 @@ export function orderContract(it: BrokerTest): void {
     it.for<{ how: string; remove: (bed: BrokerBed) => Promise<unknown> }>([
       {
         how: 'removed',
-        remove: async (bed) => bed.broker.removeDead(bed.partition, bed.nextCall(), [await deathOf(bed, FIRST)]),
+        remove: async (bed) =>
+          bed.broker.deadLetters.removeDead(bed.partition, bed.nextCall(), [await deathOf(bed, FIRST)]),
       },
-      { how: 'trimmed', remove: async (bed) => bed.broker.trimDead(bed.partition, { maxCount: 0 }) },
-      { how: 'purged', remove: async (bed) => bed.broker.clear(bed.partition, bed.nextCall(), 'dead') },
+      { how: 'trimmed', remove: async (bed) => bed.broker.deadLetters.trimDead(bed.partition, { maxCount: 0 }) },
+      { how: 'purged', remove: async (bed) => bed.broker.messages.clear(bed.partition, bed.nextCall(), 'dead') },
       { how: 'replaced', remove: async (bed) => bed.publish(FIRST, { onDuplicate: 'replace', due: { after: LONG } }) },
     ])('goes on once it is $how', async ({ remove }, { bed }) => {
       await withDeadLetter(bed);
@@ -270,7 +277,7 @@ export function orderContract(it: BrokerTest): void {
       bed.order = 'block';
       await publishAll(bed, FIRST, SECOND);
       const claimed = await bed.claimOne();
-      await bed.broker.setAside(bed.partition, claimed, FAILURE);
+      await bed.broker.deliveries.setAside(bed.partition, claimed, FAILURE);
 
       expect(await claimable(bed)).toEqual([]);
     });

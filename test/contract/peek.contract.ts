@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { PeekRequest, Position, StoredMessage } from '../../lib/store/broker.interface.js';
+import type { PeekRequest, Position, StoredMessage } from '../../lib/store/messages/stored-message.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import {
   type BrokerBed,
@@ -15,7 +15,7 @@ import {
 const ALL: PeekRequest = { state: 'scheduled', limit: 200, maxBytes: 1_048_576 };
 
 async function idsOf(bed: BrokerBed, request: Partial<PeekRequest> = {}): Promise<string[]> {
-  const { messages } = await bed.broker.peek(bed.partition, { ...ALL, ...request });
+  const { messages } = await bed.broker.messages.peek(bed.partition, { ...ALL, ...request });
   return messages.map(({ storedId }) => storedId);
 }
 
@@ -28,7 +28,7 @@ async function pages(
   const all: string[][] = [];
   let after: Position | undefined;
   do {
-    const { messages, next } = await bed.broker.peek(bed.partition, { ...ALL, ...request, after });
+    const { messages, next } = await bed.broker.messages.peek(bed.partition, { ...ALL, ...request, after });
     all.push(messages.map(({ storedId }) => storedId));
     after = next;
     await between(all.length);
@@ -40,7 +40,7 @@ export function peekContract(it: BrokerTest): void {
   describe('peek', () => {
     it('shows nothing where nothing is', async ({ bed }) => {
       for (const state of ['scheduled', 'due', 'in-flight', 'dead'] as const) {
-        const peeked = await bed.broker.peek(bed.partition, { ...ALL, state });
+        const peeked = await bed.broker.messages.peek(bed.partition, { ...ALL, state });
         expect(peeked).toEqual({ messages: [], next: undefined });
       }
     });
@@ -65,7 +65,7 @@ export function peekContract(it: BrokerTest): void {
       };
       for (const [state, ids] of Object.entries(expected)) {
         const request = { ...ALL, state: state as PeekRequest['state'] };
-        const { messages } = await bed.broker.peek(bed.partition, request);
+        const { messages } = await bed.broker.messages.peek(bed.partition, request);
         const stored = await Promise.all(ids.map((id) => bed.get(id)));
         expect(messages.toSorted(byId)).toEqual((stored as StoredMessage[]).toSorted(byId));
       }
@@ -149,10 +149,10 @@ export function peekContract(it: BrokerTest): void {
 
     it('changes nothing', async ({ bed }) => {
       await bed.publish('a');
-      const before = await bed.broker.stats(bed.partition);
+      const before = await bed.stats();
       for (const state of ['scheduled', 'due', 'in-flight', 'dead'] as const) await idsOf(bed, { state });
 
-      expect(await bed.broker.stats(bed.partition)).toEqual(before);
+      expect(await bed.stats()).toEqual(before);
       expect(await bed.settle(await bed.claimOne(), ACK)).toBe('settled');
     });
   });

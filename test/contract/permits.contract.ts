@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import type { Limits, PermitReply, PermitRequest } from '../../lib/store/broker.interface.js';
-import { AT_ONCE } from '../../lib/store/broker.interface.js';
+import type { Limits } from '../../lib/store/deliveries/limits.js';
+import { AT_ONCE, type PermitReply, type PermitRequest } from '../../lib/store/deliveries/permits.js';
 import { type BrokerBed, type BrokerTest, LONG } from '../support/broker/broker-bed.js';
 
 /** A process that asks for permits of a topic of its own. */
@@ -33,7 +33,7 @@ class Asker {
       returned: [],
       ...fields,
     };
-    const reply = await this.#bed.broker.permit(this.#topic, request);
+    const reply = await this.#bed.broker.deliveries.permit(this.#topic, request);
     this.held = reply.held;
     this.used += reply.permitted;
     return reply;

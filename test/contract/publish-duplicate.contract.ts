@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { Receipt } from '../../lib/store/broker.interface.js';
+import type { Receipt } from '../../lib/store/deliveries/receipt.js';
 import {
   type BrokerBed,
   type BrokerTest,
@@ -73,7 +73,7 @@ export function publishDuplicateContract(it: BrokerTest): void {
       for (const id of ['kept', 'ignored']) expect(await bed.get(id)).toMatchObject({ envelope: FIRST, at: LONG_AGO });
       expect(await bed.get('replaced')).toMatchObject({ envelope: SECOND, at: at + 1 });
       for (const id of ['new', 'other']) expect(await bed.get(id)).toMatchObject({ envelope: SECOND, at });
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 5 });
+      expect(await bed.stats()).toMatchObject({ scheduled: 5 });
     });
   });
 
@@ -100,12 +100,12 @@ export function publishDuplicateContract(it: BrokerTest): void {
     for (const state of ['in-flight', 'dead']) {
       it(`${state}, 'earliest' with an earlier time: nothing moves`, async ({ bed }) => {
         const running = await STATES[state]?.(bed);
-        const before = [await bed.get('a'), await bed.broker.stats(bed.partition)];
+        const before = [await bed.get('a'), await bed.stats()];
 
         const result = await bed.publish('a', { envelope: SECOND, due: { at: 5 }, onDuplicate: 'earliest' });
 
         expect(result).toEqual({ status: 'ignored', dueAt: LONG_AGO });
-        expect([await bed.get('a'), await bed.broker.stats(bed.partition)]).toEqual(before);
+        expect([await bed.get('a'), await bed.stats()]).toEqual(before);
         const settled = running === undefined ? [] : [await bed.settle(running, ACK)];
         expect(settled).toEqual(state === 'in-flight' ? ['settled'] : []);
         expect((await bed.claim()).messages).toEqual([]);
@@ -119,7 +119,7 @@ export function publishDuplicateContract(it: BrokerTest): void {
 
       expect(result).toEqual({ status: 'ignored', dueAt: 5 });
       expect(await bed.get('a')).toMatchObject({ state: 'scheduled', envelope: FIRST, at: 5 });
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, counters: { published: 1 } });
+      expect(await bed.stats()).toMatchObject({ scheduled: 1, counters: { published: 1 } });
       expect((await bed.claim()).messages).toMatchObject([{ envelope: FIRST, attempt: 1, dueAt: 5 }]);
     });
 
@@ -168,7 +168,7 @@ export function publishDuplicateContract(it: BrokerTest): void {
       expect(result).toEqual({ status: 'replaced', dueAt: at });
       expect(await bed.get('a')).toMatchObject({ state: 'scheduled', envelope: SECOND, at });
       expect(await bed.claim()).toMatchObject({ messages: [], nextAt: at });
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1 });
+      expect(await bed.stats()).toMatchObject({ scheduled: 1 });
     });
 
     it("waiting for its retry, 'replace': begins anew, with the whole budget and no failure", async ({ bed }) => {
@@ -188,7 +188,7 @@ export function publishDuplicateContract(it: BrokerTest): void {
 
       expect(result).toEqual({ status: 'replaced', dueAt: LONG_AGO });
       expect(await bed.get('a')).toMatchObject({ state: 'scheduled', attempts: 0, failure: undefined });
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, dead: 0 });
+      expect(await bed.stats()).toMatchObject({ scheduled: 1, dead: 0 });
       expect(await bed.claimOne()).toMatchObject({ envelope: SECOND, attempt: 1 });
     });
 
@@ -250,7 +250,7 @@ export function publishDuplicateContract(it: BrokerTest): void {
         ]);
         expect(await bed.get(policy)).toMatchObject({ state: 'scheduled', envelope: winner, at: dueAt });
       }
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 4, counters: { published: 5 } });
+      expect(await bed.stats()).toMatchObject({ scheduled: 4, counters: { published: 5 } });
     });
 
     it("'earliest' twice in a call: the first one stays, due at the earlier time", async ({ bed }) => {

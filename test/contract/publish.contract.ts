@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
-import { MAX_BATCH, type ClaimedMessage } from '../../lib/store/broker.interface.js';
+import type { ClaimedMessage } from '../../lib/store/deliveries/claim.js';
+import { MAX_BATCH } from '../../lib/store/partition.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import { type BrokerTest, ACK, LONG, LONG_AGO, message } from '../support/broker/broker-bed.js';
 
@@ -83,7 +84,7 @@ export function publishContract(it: BrokerTest): void {
       const results = await bed.publishAll(messages);
 
       expect(results).toMatchObject(messages.map(() => ({ status: 'created', dueAt: LONG_AGO })));
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: MAX_BATCH, due: MAX_BATCH });
+      expect(await bed.stats()).toMatchObject({ scheduled: MAX_BATCH, due: MAX_BATCH });
     });
 
     it('delivers in order of the due times', async ({ bed }) => {
@@ -182,8 +183,8 @@ export function publishContract(it: BrokerTest): void {
       ];
 
       for (const partition of elsewhere) {
-        expect(await bed.broker.get(partition, 'a')).toBeUndefined();
-        expect(await bed.broker.publish(partition, bed.nextCall(), [message('a')])).toMatchObject([
+        expect(await bed.broker.messages.get(partition, 'a')).toBeUndefined();
+        expect(await bed.broker.messages.publish(partition, bed.nextCall(), [message('a')])).toMatchObject([
           { status: 'created' },
         ]);
       }

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
-import type { CallId, NewMessage } from '../../lib/store/broker.interface.js';
+import type { NewMessage } from '../../lib/store/messages/publish.js';
+import type { CallId } from '../../lib/store/partition.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import {
   type BrokerBed,
@@ -23,7 +24,7 @@ const CALL: CallId = { caller: 'producer', sequence: 77 };
 
 /** Everything that a repeat could change. */
 async function stateOf(bed: BrokerBed, id = 'a'): Promise<unknown> {
-  const { due: _changesWithTime, ...stats } = await bed.broker.stats(bed.partition);
+  const { due: _changesWithTime, ...stats } = await bed.stats();
   return { message: await bed.get(id), stats };
 }
 
@@ -32,9 +33,9 @@ export function repeatContract(it: BrokerTest): void {
     it.for<[name: string, call: (bed: BrokerBed, call: CallId) => Promise<unknown>]>([
       ['publish', async (bed, call) => bed.publishAll([message('a'), message('b')], call)],
       ['publish that replaces', async (bed, call) => bed.publishAll([message('a', { onDuplicate: 'replace' })], call)],
-      ['cancel', async (bed, call) => bed.broker.cancel(bed.partition, call, 'a')],
-      ['reschedule', async (bed, call) => bed.broker.reschedule(bed.partition, call, 'a', { after: LONG })],
-      ['clear', async (bed, call) => bed.broker.clear(bed.partition, call, 'scheduled')],
+      ['cancel', async (bed, call) => bed.broker.messages.cancel(bed.partition, call, 'a')],
+      ['reschedule', async (bed, call) => bed.broker.messages.reschedule(bed.partition, call, 'a', { after: LONG })],
+      ['clear', async (bed, call) => bed.broker.messages.clear(bed.partition, call, 'scheduled')],
     ])('changes nothing: %s', async ([, call], { bed }) => {
       await bed.publishAll([message('a')], { ...CALL, sequence: CALL.sequence + 1 });
       const before = await stateOf(bed);
@@ -64,7 +65,7 @@ export function repeatContract(it: BrokerTest): void {
       expect(await bed.publishAll(messages, CALL)).toEqual(first);
 
       expect(await stateOf(bed)).toEqual(before);
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 3, counters: { published: 3 } });
+      expect(await bed.stats()).toMatchObject({ scheduled: 3, counters: { published: 3 } });
     });
 
     for (const policy of POLICIES) {
@@ -159,8 +160,8 @@ export function repeatContract(it: BrokerTest): void {
       const other = { ...bed.partition, index: 1 };
       await bed.publishAll([message('a')], CALL);
 
-      expect(await bed.broker.publish(other, CALL, [message('a')])).toMatchObject([{ status: 'created' }]);
-      expect(await bed.broker.get(other, 'a')).toMatchObject({ state: 'scheduled' });
+      expect(await bed.broker.messages.publish(other, CALL, [message('a')])).toMatchObject([{ status: 'created' }]);
+      expect(await bed.broker.messages.get(other, 'a')).toMatchObject({ state: 'scheduled' });
     });
 
     it('is judged by its id, even if all else is equal', async ({ bed }) => {
@@ -168,7 +169,7 @@ export function repeatContract(it: BrokerTest): void {
 
       expect((await bed.publishAll([twice, twice])).map(({ status }) => status)).toEqual(['created', 'rejected']);
       expect((await bed.publishAll([twice])).map(({ status }) => status)).toEqual(['rejected']);
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, counters: { published: 1 } });
+      expect(await bed.stats()).toMatchObject({ scheduled: 1, counters: { published: 1 } });
     });
   });
 
@@ -178,7 +179,7 @@ export function repeatContract(it: BrokerTest): void {
 
       expect(await bed.cancel('a', CALL)).toBe('cancelled');
       expect(await bed.cancel('a', CALL)).toBe('cancelled');
-      expect((await bed.broker.stats(bed.partition)).counters.cancelled).toBe(1);
+      expect((await bed.stats()).counters.cancelled).toBe(1);
     });
 
     it('does not cancel a later message with the same id', async ({ bed }) => {
@@ -298,7 +299,7 @@ export function repeatContract(it: BrokerTest): void {
 
       expect(await bed.reschedule('a', { at: 600 }, { ...CALL, caller: 'another' })).toBe('moved');
       expect(await bed.get('a')).toMatchObject({ at: 600 });
-      expect(await bed.broker.reschedule(other, CALL, 'a', { at: 500 })).toBe('not-found');
+      expect(await bed.broker.messages.reschedule(other, CALL, 'a', { at: 500 })).toBe('not-found');
     });
   });
 
@@ -328,7 +329,7 @@ export function repeatContract(it: BrokerTest): void {
 
       expect(await bed.settleAll([[claimed, RETRY]], CALL)).toEqual(['cancelled']);
       expect(await bed.settleAll([[claimed, RETRY]], CALL)).toEqual(['cancelled']);
-      expect((await bed.broker.stats(bed.partition)).counters).toMatchObject({ cancelled: 1, stale: 0 });
+      expect((await bed.stats()).counters).toMatchObject({ cancelled: 1, stale: 0 });
     });
 
     it('gets the same answer for replaced messages', async ({ bed }) => {
@@ -361,7 +362,7 @@ export function repeatContract(it: BrokerTest): void {
       expect(await bed.settleAll(settlements, { ...CALL, caller: 'another' })).toEqual(['stale']);
       expect(await bed.settleAll(settlements, CALL)).toEqual(['settled']);
       const unrelated = [{ storedId: 'a', token: bed.token(1), outcome: ACK }];
-      expect(await bed.broker.settle(other, CALL, unrelated)).toEqual(['stale']);
+      expect(await bed.broker.deliveries.settle(other, CALL, unrelated)).toEqual(['stale']);
       expect(await bed.settleAll(settlements, { ...CALL, sequence: CALL.sequence + 1 })).toEqual(['stale']);
     });
   });

@@ -11,7 +11,7 @@ export function replicasContract(it: BrokerTest): void {
       bed,
     }) => {
       const startedAt = await bed.time();
-      const publishing = bed.broker.publish(bed.partition, bed.nextCall(), [message('a'), message('b')], {
+      const publishing = bed.broker.messages.publish(bed.partition, bed.nextCall(), [message('a'), message('b')], {
         replicas: REPLICAS,
       });
       await bed.advance(REPLICAS.timeout);
@@ -27,11 +27,11 @@ export function replicasContract(it: BrokerTest): void {
     it('are waited for again by a repeat, which is no second publish', async ({ bed }) => {
       const call = bed.nextCall();
       await bed.publishAll([message('a')], call);
-      const repeating = bed.broker.publish(bed.partition, call, [message('a')], { replicas: REPLICAS });
+      const repeating = bed.broker.messages.publish(bed.partition, call, [message('a')], { replicas: REPLICAS });
       await bed.advance(REPLICAS.timeout);
 
       expect((await repeating)[0]).toMatchObject({ status: 'created', confirmedBy: expect.any(Number) });
-      expect((await bed.broker.stats(bed.partition)).counters.published).toBe(1);
+      expect((await bed.stats()).counters.published).toBe(1);
     });
 
     it('are not counted if none were asked for', async ({ bed }) => {

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { DueTime } from '../../lib/store/broker.interface.js';
+import type { DueTime } from '../../lib/store/messages/publish.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import {
   type BrokerBed,
@@ -20,7 +20,7 @@ const LATER: DueTime = { after: LONG };
 
 /** Expects that what `change` does is answered, and changes neither the message nor what the partition counts. */
 async function expectUnchanged(bed: BrokerBed, id: string, change: () => Promise<void>): Promise<void> {
-  const look = async (): Promise<unknown> => [await bed.get(id), await bed.broker.stats(bed.partition)];
+  const look = async (): Promise<unknown> => [await bed.get(id), await bed.stats()];
   const before = await look();
   await change();
   expect(await look()).toEqual(before);
@@ -47,21 +47,23 @@ export function rescheduleContract(it: BrokerTest): void {
       ];
       for (const seen of others) {
         await expectUnchanged(bed, 'a', async () => {
-          expect(await broker.reschedule(partition, bed.nextCall(), 'a', { at: 6e12 }, seen)).toBe('not-found');
-          expect(await broker.cancel(partition, bed.nextCall(), 'a', seen)).toBe('not-found');
+          expect(await broker.messages.reschedule(partition, bed.nextCall(), 'a', { at: 6e12 }, seen)).toBe(
+            'not-found',
+          );
+          expect(await broker.messages.cancel(partition, bed.nextCall(), 'a', seen)).toBe('not-found');
         });
       }
       const seen = { envelope, at };
-      expect(await broker.reschedule(partition, bed.nextCall(), 'a', { at: 6e12 }, seen)).toBe('moved');
-      expect(await broker.cancel(partition, bed.nextCall(), 'a', seen)).toBe('not-found');
-      expect(await broker.cancel(partition, bed.nextCall(), 'a', { envelope, at: 6e12 })).toBe('cancelled');
+      expect(await broker.messages.reschedule(partition, bed.nextCall(), 'a', { at: 6e12 }, seen)).toBe('moved');
+      expect(await broker.messages.cancel(partition, bed.nextCall(), 'a', seen)).toBe('not-found');
+      expect(await broker.messages.cancel(partition, bed.nextCall(), 'a', { envelope, at: 6e12 })).toBe('cancelled');
 
       await bed.publish('a');
       const due = await bed.get('a');
       await bed.claimOne();
       const flown = { envelope: due?.envelope ?? '', at: due?.at ?? 0 };
-      expect(await broker.reschedule(partition, bed.nextCall(), 'a', LATER, flown)).toBe('not-found');
-      expect(await broker.cancel(partition, bed.nextCall(), 'a', flown)).toBe('not-found');
+      expect(await broker.messages.reschedule(partition, bed.nextCall(), 'a', LATER, flown)).toBe('not-found');
+      expect(await broker.messages.cancel(partition, bed.nextCall(), 'a', flown)).toBe('not-found');
     });
 
     it('moves a message that waits to a later time, and hands it out at the old one no more', async ({ bed }) => {
@@ -85,7 +87,7 @@ export function rescheduleContract(it: BrokerTest): void {
       const { messages, nextAt } = await bed.claim();
       expect(messages).toEqual([]);
       expect(nextAt).toBe((await bed.get('a'))?.at);
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, due: 0, nextDueAt: nextAt });
+      expect(await bed.stats()).toMatchObject({ scheduled: 1, due: 0, nextDueAt: nextAt });
     });
 
     it('counts a delay from now, rounded up, not from the old time', async ({ bed }) => {
@@ -114,7 +116,7 @@ export function rescheduleContract(it: BrokerTest): void {
       for (const at of [0, LONG_AGO, Math.ceil(await bed.time()) + 315_576_000_000]) {
         expect(await bed.reschedule('a', { at })).toBe('moved');
         expect(await bed.get('a')).toMatchObject({ at });
-        expect((await bed.broker.stats(bed.partition)).nextDueAt).toBe(at);
+        expect((await bed.stats()).nextDueAt).toBe(at);
       }
     });
 
@@ -128,12 +130,12 @@ export function rescheduleContract(it: BrokerTest): void {
     it('leaves all else of the message as it is, and counts nothing', async ({ bed }) => {
       await bed.publish('a', { due: { at: 500 } });
       const before = await bed.get('a');
-      const { counters } = await bed.broker.stats(bed.partition);
+      const { counters } = await bed.stats();
 
       await bed.reschedule('a', { at: 700 });
 
       expect(await bed.get('a')).toEqual({ ...before, at: 700 });
-      expect((await bed.broker.stats(bed.partition)).counters).toEqual(counters);
+      expect((await bed.stats()).counters).toEqual(counters);
     });
 
     it('leaves the other messages alone', async ({ bed }) => {
@@ -198,7 +200,7 @@ export function rescheduleContract(it: BrokerTest): void {
       await bed.reschedule('a', { at: 5 });
 
       expect(await bed.settle(claimed, ACK)).toBe('stale');
-      expect(await bed.broker.extend(bed.partition, LONG, [claimed])).toEqual(['lost']);
+      expect(await bed.broker.deliveries.extend(bed.partition, LONG, [claimed])).toEqual(['lost']);
       expect(await bed.get('a')).toMatchObject({ state: 'scheduled', at: 5 });
     });
 
@@ -250,10 +252,10 @@ export function rescheduleContract(it: BrokerTest): void {
       const elsewhere = { ...bed.partition, index: 1 };
 
       expect(await bed.reschedule('a', LATER)).toBe('not-found');
-      expect(await bed.broker.reschedule(elsewhere, bed.nextCall(), 'other', LATER)).toBe('not-found');
+      expect(await bed.broker.messages.reschedule(elsewhere, bed.nextCall(), 'other', LATER)).toBe('not-found');
       expect(await bed.get('a')).toBeUndefined();
       expect(await bed.get('other')).toMatchObject({ at: LONG_AGO });
-      expect(await bed.broker.stats(elsewhere)).toMatchObject({ scheduled: 0 });
+      expect(await bed.broker.messages.stats(elsewhere)).toMatchObject({ scheduled: 0 });
     });
 
     it('finds a message that was handled no more', async ({ bed }) => {
@@ -270,7 +272,7 @@ export function rescheduleContract(it: BrokerTest): void {
       expect(await bed.reschedule(keyed, { at: 700 })).toBe('moved');
       expect(await bed.get('id')).toMatchObject({ at: 500 });
       expect(await bed.get(keyed)).toMatchObject({ at: 700 });
-      expect(await bed.broker.locate(bed.partition, 'id')).toEqual([keyed]);
+      expect(await bed.broker.messages.locate(bed.partition, 'id')).toEqual([keyed]);
     });
 
     it('takes any character of an id as it is', async ({ bed }) => {

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { StoredMessage } from '../../lib/store/broker.interface.js';
+import type { StoredMessage } from '../../lib/store/messages/stored-message.js';
 import { ACK, type BrokerBed, type BrokerTest, LONG, message } from '../support/broker/broker-bed.js';
 
 /** With the topic's option, and a claim that has told the partition of it. */
@@ -9,14 +9,18 @@ async function keep(bed: BrokerBed, limits: { maxAge?: number; maxCount?: number
 }
 
 async function idsOf(bed: BrokerBed): Promise<string[]> {
-  const { messages } = await bed.broker.peek(bed.partition, { state: 'finished', limit: 200, maxBytes: 1_000_000 });
+  const { messages } = await bed.broker.messages.peek(bed.partition, {
+    state: 'finished',
+    limit: 200,
+    maxBytes: 1_000_000,
+  });
   return messages.map(({ storedId }) => storedId);
 }
 
 /** Steps until there is nothing more to do now, and answers when there will be. */
 async function trim(bed: BrokerBed): Promise<number | undefined> {
   for (;;) {
-    const next = await bed.broker.trimFinished(bed.partition);
+    const next = await bed.broker.deadLetters.trimFinished(bed.partition);
     if (next !== 0) return next;
   }
 }
@@ -33,7 +37,7 @@ export function retentionContract(it: BrokerTest): void {
       expect(await idsOf(bed)).toEqual(['b', 'c']);
       expect(await bed.publish('a')).toMatchObject({ status: 'created' });
       expect(await bed.publish('b')).toMatchObject({ finishedAs: 'acked' });
-      expect(await bed.broker.trimFinished(bed.partition)).toBeUndefined();
+      expect(await bed.broker.deadLetters.trimFinished(bed.partition)).toBeUndefined();
     });
 
     it('are gone once they are too old, whether or not they are removed', async ({ bed }) => {
@@ -43,7 +47,7 @@ export function retentionContract(it: BrokerTest): void {
       await bed.advance(500);
 
       expect(await bed.get('a')).toBeUndefined();
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ finished: 1 });
+      expect(await bed.stats()).toMatchObject({ finished: 1 });
       expect(await bed.publish('a', { onDuplicate: 'ignore' })).toMatchObject({ status: 'created' });
       expect(await bed.get('a')).toMatchObject({ state: 'scheduled' });
     });
@@ -65,7 +69,7 @@ export function retentionContract(it: BrokerTest): void {
       expect(await idsOf(bed)).toEqual([young.storedId]);
       await bed.advance(100);
       expect(await trim(bed)).toBeUndefined();
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ finished: 0 });
+      expect(await bed.stats()).toMatchObject({ finished: 0 });
     });
 
     it('are removed step by step once fewer are kept, or none any more', async ({ bed }) => {
@@ -77,14 +81,14 @@ export function retentionContract(it: BrokerTest): void {
       }
       await keep(bed, { maxCount: 30 });
       await trim(bed);
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ finished: 30 });
+      expect(await bed.stats()).toMatchObject({ finished: 30 });
       bed.finished = undefined;
       expect(await bed.claim({ max: 0 })).toMatchObject({ keepsFinished: true });
       expect(await bed.publish('c-9', { due: { after: LONG } })).toMatchObject({ status: 'created' });
       await bed.settled('new', ACK);
       expect(await trim(bed)).toBeUndefined();
 
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ finished: 0 });
+      expect(await bed.stats()).toMatchObject({ finished: 0 });
       expect(await bed.claim({ max: 0 })).toMatchObject({ keepsFinished: false });
       expect(await bed.get('c-9')).toMatchObject({ state: 'scheduled' });
     });
@@ -96,7 +100,7 @@ export function retentionContract(it: BrokerTest): void {
       const late = { ...bed.nextClaim(), finished: undefined };
       await bed.claim();
       await bed.claim();
-      expect(await bed.broker.claim(bed.partition, late)).toMatchObject({ status: 'not-owner' });
+      expect(await bed.broker.deliveries.claim(bed.partition, late)).toMatchObject({ status: 'not-owner' });
       await bed.settled('a', ACK);
 
       expect(await bed.get('a')).toMatchObject({ ending: { outcome: 'acked' } });

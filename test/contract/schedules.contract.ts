@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
-import { MAX_DUE_SCHEDULES, type PartitionSignal } from '../../lib/store/broker.interface.js';
+import type { PartitionSignal } from '../../lib/store/fleet/signals.js';
+import { MAX_DUE_SCHEDULES } from '../../lib/store/schedules/due-schedules.js';
 import { type BrokerTest, LONG } from '../support/broker/broker-bed.js';
 import { Received } from '../support/broker/received.js';
 import { CONTENT, due, newSchedule, put, state, stored } from '../support/broker/stored-schedules.js';
@@ -9,26 +10,26 @@ export function schedulesContract(it: BrokerTest): void {
     it('has each schedule where it was entered first', async ({ bed }) => {
       const id = bed.partition.topic;
       const place = { topic: 'reports', key: 'Grüße, Welt' };
-      expect(await bed.broker.findSchedule({ id })).toBeUndefined();
-      expect(await bed.broker.indexSchedule({ id, ...place })).toEqual(place);
-      expect(await bed.broker.indexSchedule({ id, topic: 'others', key: id })).toEqual(place);
-      expect(await bed.broker.findSchedule({ id })).toEqual(place);
-      expect(await bed.broker.listSchedules()).toContainEqual({ id, ...place });
+      expect(await bed.broker.schedules.findSchedule({ id })).toBeUndefined();
+      expect(await bed.broker.schedules.indexSchedule({ id, ...place })).toEqual(place);
+      expect(await bed.broker.schedules.indexSchedule({ id, topic: 'others', key: id })).toEqual(place);
+      expect(await bed.broker.schedules.findSchedule({ id })).toEqual(place);
+      expect(await bed.broker.schedules.listSchedules()).toContainEqual({ id, ...place });
     });
 
     it('has none that was taken off it', async ({ bed }) => {
       const id = bed.partition.topic;
-      await bed.broker.indexSchedule({ id, topic: 'reports', key: 'k' });
-      await bed.broker.unindexSchedule({ id });
-      await bed.broker.unindexSchedule({ id });
-      expect(await bed.broker.findSchedule({ id })).toBeUndefined();
-      expect((await bed.broker.listSchedules()).map((one) => one.id)).not.toContain(id);
+      await bed.broker.schedules.indexSchedule({ id, topic: 'reports', key: 'k' });
+      await bed.broker.schedules.unindexSchedule({ id });
+      await bed.broker.schedules.unindexSchedule({ id });
+      expect(await bed.broker.schedules.findSchedule({ id })).toBeUndefined();
+      expect((await bed.broker.schedules.listSchedules()).map((one) => one.id)).not.toContain(id);
     });
 
     it('is in order', async ({ bed }) => {
       const ids = ['c', 'a', 'b'].map((letter) => `${bed.partition.topic}-${letter}`);
-      for (const id of ids) await bed.broker.indexSchedule({ id, topic: 'reports', key: id });
-      const listed = (await bed.broker.listSchedules()).map((one) => one.id).filter((id) => ids.includes(id));
+      for (const id of ids) await bed.broker.schedules.indexSchedule({ id, topic: 'reports', key: id });
+      const listed = (await bed.broker.schedules.listSchedules()).map((one) => one.id).filter((id) => ids.includes(id));
       expect(listed).toEqual(ids.toSorted());
     });
   });
@@ -38,7 +39,10 @@ export function schedulesContract(it: BrokerTest): void {
       const write = newSchedule('tick', 123_456);
       expect(await put(bed, write)).toBe(true);
       expect(await stored(bed)).toEqual({ id: 'tick', state: write.state, ...CONTENT, nextAt: 123_456 });
-      expect(await bed.broker.getSchedules(bed.partition, ['none', 'tick'])).toMatchObject([undefined, { id: 'tick' }]);
+      expect(await bed.broker.schedules.getSchedules(bed.partition, ['none', 'tick'])).toMatchObject([
+        undefined,
+        { id: 'tick' },
+      ]);
     });
 
     it('needs the state that is stored', async ({ bed }) => {
@@ -87,7 +91,7 @@ export function schedulesContract(it: BrokerTest): void {
       expect(await put(bed, given, early)).toBe(false);
       expect(await stored(bed)).toMatchObject({ nextAt: 5 });
 
-      await bed.broker.removeSchedule(bed.partition, { caller: 'a third', sequence: 1 }, 'tick');
+      await bed.broker.schedules.removeSchedule(bed.partition, { caller: 'a third', sequence: 1 }, 'tick');
       expect(await put(bed, first, call)).toBe(true);
       expect(await stored(bed)).toBeUndefined();
     });
@@ -120,19 +124,19 @@ export function schedulesContract(it: BrokerTest): void {
     it('removes it for good, and answers a repeat as the first call', async ({ bed }) => {
       await due(bed);
       const call = bed.nextCall();
-      expect(await bed.broker.removeSchedule(bed.partition, call, 'tick')).toBe(true);
-      expect(await bed.broker.removeSchedule(bed.partition, call, 'tick')).toBe(true);
-      expect(await bed.broker.removeSchedule(bed.partition, bed.nextCall(), 'tick')).toBe(false);
+      expect(await bed.broker.schedules.removeSchedule(bed.partition, call, 'tick')).toBe(true);
+      expect(await bed.broker.schedules.removeSchedule(bed.partition, call, 'tick')).toBe(true);
+      expect(await bed.broker.schedules.removeSchedule(bed.partition, bed.nextCall(), 'tick')).toBe(false);
       expect(await stored(bed)).toBeUndefined();
-      expect(await bed.broker.dueSchedules(bed.partition)).toMatchObject({ due: [], nextAt: undefined });
+      expect(await bed.broker.schedules.dueSchedules(bed.partition)).toMatchObject({ due: [], nextAt: undefined });
     });
 
     it('does not remove one that was stored again before a late repeat', async ({ bed }) => {
       await due(bed);
       const call = { caller: 'another', sequence: 1 };
-      await bed.broker.removeSchedule(bed.partition, call, 'tick');
+      await bed.broker.schedules.removeSchedule(bed.partition, call, 'tick');
       const again = await due(bed);
-      expect(await bed.broker.removeSchedule(bed.partition, call, 'tick')).toBe(true);
+      expect(await bed.broker.schedules.removeSchedule(bed.partition, call, 'tick')).toBe(true);
       expect(await stored(bed)).toMatchObject({ state: again });
     });
   });
@@ -146,7 +150,7 @@ export function schedulesContract(it: BrokerTest): void {
       const first = await due(bed, 'first', 5);
 
       const before = Math.floor(await bed.time());
-      const looked = await bed.broker.dueSchedules(bed.partition);
+      const looked = await bed.broker.schedules.dueSchedules(bed.partition);
       expect(looked).toEqual({
         due: [
           { id: 'first', state: first, ...CONTENT },
@@ -163,12 +167,16 @@ export function schedulesContract(it: BrokerTest): void {
     });
 
     it('finds nothing in a partition without schedules', async ({ bed }) => {
-      expect(await bed.broker.dueSchedules(bed.partition)).toMatchObject({ due: [], nextAt: undefined, count: 0 });
+      expect(await bed.broker.schedules.dueSchedules(bed.partition)).toMatchObject({
+        due: [],
+        nextAt: undefined,
+        count: 0,
+      });
     });
 
     it('lists so many at most, and tells when the next one is due', async ({ bed }) => {
       for (let i = 0; i < MAX_DUE_SCHEDULES + 2; i++) await due(bed, `number ${i}`, i);
-      const { due: listed, nextAt } = await bed.broker.dueSchedules(bed.partition);
+      const { due: listed, nextAt } = await bed.broker.schedules.dueSchedules(bed.partition);
       expect(listed).toHaveLength(MAX_DUE_SCHEDULES);
       expect(nextAt).toBe(MAX_DUE_SCHEDULES);
     });
@@ -176,11 +184,14 @@ export function schedulesContract(it: BrokerTest): void {
     it('lists one whose time comes, and none before', async ({ bed }) => {
       const at = Math.ceil(await bed.time()) + 20;
       await put(bed, newSchedule('tick', at));
-      const early = await bed.broker.dueSchedules(bed.partition);
+      const early = await bed.broker.schedules.dueSchedules(bed.partition);
       // On a busy host its time may have come.
       expect(early).toMatchObject(early.now < at ? { due: [], nextAt: at } : { due: [{ id: 'tick' }] });
       await bed.advance(21);
-      expect(await bed.broker.dueSchedules(bed.partition)).toMatchObject({ due: [{ id: 'tick' }], nextAt: undefined });
+      expect(await bed.broker.schedules.dueSchedules(bed.partition)).toMatchObject({
+        due: [{ id: 'tick' }],
+        nextAt: undefined,
+      });
     });
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { NO_TOKEN } from '../../lib/store/broker.interface.js';
+import { NO_TOKEN } from '../../lib/store/deliveries/receipt.js';
 import { type BrokerTest, ACK, FAILURE, LONG, OUTCOMES, message } from '../support/broker/broker-bed.js';
 
 const NO_TIMES = [NaN, Infinity, -Infinity, -1, 1e300];
@@ -25,12 +25,17 @@ export function setAsideContract(it: BrokerTest): void {
           ]);
           await expect(both).rejects.toMatchObject(REFUSED);
         }
-        await expect(broker.extend(partition, time, [a])).rejects.toMatchObject(REFUSED);
+        await expect(broker.deliveries.extend(partition, time, [a])).rejects.toMatchObject(REFUSED);
         await expect(bed.claim({ lease: time })).rejects.toMatchObject(REFUSED);
-        const requeued = broker.requeueDead(partition, bed.nextCall(), [{ storedId: 'a', diedAt: 1 }], time);
+        const requeued = broker.deadLetters.requeueDead(
+          partition,
+          bed.nextCall(),
+          [{ storedId: 'a', diedAt: 1 }],
+          time,
+        );
         await expect(requeued).rejects.toMatchObject(REFUSED);
 
-        expect(await broker.stats(partition)).toMatchObject({ scheduled: 0, inFlight: 2, dead: 0 });
+        expect(await broker.messages.stats(partition)).toMatchObject({ scheduled: 0, inFlight: 2, dead: 0 });
         expect(
           await bed.settleAll([
             [a, ACK],
@@ -46,7 +51,7 @@ export function setAsideContract(it: BrokerTest): void {
       await bed.publish('a', { envelope: '[1,"kept"]' });
       const claimed = await bed.claimOne();
 
-      expect(await bed.broker.setAside(bed.partition, claimed, FAILURE)).toBe('a');
+      expect(await bed.broker.deliveries.setAside(bed.partition, claimed, FAILURE)).toBe('a');
 
       expect(await bed.get('a')).toMatchObject({
         state: 'dead',
@@ -56,18 +61,18 @@ export function setAsideContract(it: BrokerTest): void {
         failure: FAILURE,
         history: [],
       });
-      expect((await bed.broker.stats(bed.partition)).counters).toMatchObject({ died: 1 });
+      expect((await bed.stats()).counters).toMatchObject({ died: 1 });
       expect(await bed.settle(claimed, ACK)).toBe('stale');
-      expect(await bed.broker.setAside(bed.partition, claimed, FAILURE)).toBeUndefined();
+      expect(await bed.broker.deliveries.setAside(bed.partition, claimed, FAILURE)).toBeUndefined();
     });
 
     it('changes nothing for a delivery that is not the current one', async ({ bed }) => {
       for (const outcome of OUTCOMES) {
         const claimed = await bed.settled(outcome.kind, outcome);
-        expect(await bed.broker.setAside(bed.partition, claimed, FAILURE)).toBeUndefined();
+        expect(await bed.broker.deliveries.setAside(bed.partition, claimed, FAILURE)).toBeUndefined();
         await bed.cancel(outcome.kind);
       }
-      expect((await bed.broker.stats(bed.partition)).counters).toMatchObject({ died: 1 });
+      expect((await bed.stats()).counters).toMatchObject({ died: 1 });
     });
 
     it('changes nothing for a message that was cancelled or replaced meanwhile', async ({ bed }) => {
@@ -77,7 +82,7 @@ export function setAsideContract(it: BrokerTest): void {
       await bed.publish('b', { onDuplicate: 'replace' });
 
       for (const claimed of [a, b]) {
-        expect(await bed.broker.setAside(bed.partition, claimed, FAILURE)).toBeUndefined();
+        expect(await bed.broker.deliveries.setAside(bed.partition, claimed, FAILURE)).toBeUndefined();
       }
       expect(await bed.settle(b, ACK)).toBe('settled');
       expect(await bed.get('b')).toMatchObject({ state: 'scheduled' });
@@ -85,7 +90,7 @@ export function setAsideContract(it: BrokerTest): void {
 
     it('without a token: takes what is due, and what has a lease that has ended, nothing else', async ({ bed }) => {
       const aside = (storedId: string): Promise<string | undefined> =>
-        bed.broker.setAside(bed.partition, { storedId, token: NO_TOKEN }, FAILURE);
+        bed.broker.deliveries.setAside(bed.partition, { storedId, token: NO_TOKEN }, FAILURE);
       await bed.deliver('flying');
       await bed.deliver('ended', { lease: 1 });
       await bed.advance(1);
@@ -99,16 +104,16 @@ export function setAsideContract(it: BrokerTest): void {
 
       expect(await bed.get('ended')).toMatchObject({ state: 'dead', deliveries: 1, attempts: 1 });
       expect(await bed.get('due')).toMatchObject({ state: 'dead', deliveries: 0, attempts: 0 });
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, inFlight: 1, dead: 2 });
+      expect(await bed.stats()).toMatchObject({ scheduled: 1, inFlight: 1, dead: 2 });
     });
 
     it('can be requeued and is delivered again', async ({ bed }) => {
       const claimed = await bed.deliver('a');
-      await bed.broker.setAside(bed.partition, claimed, FAILURE);
-      const { letters } = await bed.broker.listDead(bed.partition, { limit: 5, withFailures: true });
+      await bed.broker.deliveries.setAside(bed.partition, claimed, FAILURE);
+      const { letters } = await bed.broker.deadLetters.listDead(bed.partition, { limit: 5, withFailures: true });
       expect(letters).toMatchObject([{ storedId: 'a', failure: FAILURE }]);
 
-      expect(await bed.broker.requeueDead(bed.partition, bed.nextCall(), letters, 0)).toEqual([true]);
+      expect(await bed.broker.deadLetters.requeueDead(bed.partition, bed.nextCall(), letters, 0)).toEqual([true]);
       await bed.advance(1);
       expect(await bed.claimOne()).toMatchObject({ storedId: 'a', delivery: 2, attempt: 1 });
     });

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
-import { type StoredMessage, tokenOf } from '../../lib/store/broker.interface.js';
+import { tokenOf } from '../../lib/store/deliveries/receipt.js';
+import type { StoredMessage } from '../../lib/store/messages/stored-message.js';
 import {
   type BrokerBed,
   type BrokerTest,
@@ -17,7 +18,7 @@ import {
 async function stateOf(
   bed: BrokerBed,
 ): Promise<{ message: StoredMessage | undefined; stats: unknown; counters: unknown }> {
-  const { counters, due: _changesWithTime, ...stats } = await bed.broker.stats(bed.partition);
+  const { counters, due: _changesWithTime, ...stats } = await bed.stats();
   return { message: await bed.get('a'), stats, counters: { ...counters, stale: 0 } };
 }
 
@@ -42,7 +43,7 @@ export function settleReceiptContract(it: BrokerTest): void {
         }
 
         expect(await stateOf(bed)).toEqual(before);
-        expect((await bed.broker.stats(bed.partition)).counters.stale).toBe(wrongs.length);
+        expect((await bed.stats()).counters.stale).toBe(wrongs.length);
       });
 
       it(`${outcome.kind}: too late, after a redelivery, changes nothing`, async ({ bed }) => {
@@ -99,7 +100,7 @@ export function settleReceiptContract(it: BrokerTest): void {
 
       for (const { storedId } of [cancelled, replaced]) {
         for (const token of NO_TOKENS) expect(await bed.settle({ storedId, token }, ACK)).toBe('stale');
-        expect(await bed.broker.extend(bed.partition, LONG, [{ storedId, token: 'c' }])).toEqual(['lost']);
+        expect(await bed.broker.deliveries.extend(bed.partition, LONG, [{ storedId, token: 'c' }])).toEqual(['lost']);
         expect(await bed.get(storedId)).toMatchObject({ state: 'in-flight' });
       }
     });
@@ -107,7 +108,7 @@ export function settleReceiptContract(it: BrokerTest): void {
     it('of a message that never was', async ({ bed }) => {
       expect(await bed.settle({ storedId: 'nobody', token: bed.token(1) }, DEAD)).toBe('stale');
       expect(await bed.get('nobody')).toBeUndefined();
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ dead: 0, scheduled: 0, inFlight: 0 });
+      expect(await bed.stats()).toMatchObject({ dead: 0, scheduled: 0, inFlight: 0 });
     });
 
     it('of an earlier message with the same id', async ({ bed }) => {

@@ -1,5 +1,7 @@
 import { describe, expect } from 'vitest';
-import { MAX_BATCH, type ClaimedMessage, epochOf, ownerOf } from '../../lib/store/broker.interface.js';
+import type { ClaimedMessage } from '../../lib/store/deliveries/claim.js';
+import { epochOf, ownerOf } from '../../lib/store/fleet/owner.js';
+import { MAX_BATCH } from '../../lib/store/partition.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import {
   type BrokerTest,
@@ -26,13 +28,13 @@ export function settleContract(it: BrokerTest): void {
 
       expect(await bed.get('a')).toBeUndefined();
       expect(await bed.claim()).toMatchObject({ messages: [], nextAt: undefined });
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 0, inFlight: 0, dead: 0 });
+      expect(await bed.stats()).toMatchObject({ scheduled: 0, inFlight: 0, dead: 0 });
     });
 
     it('ack: nothing is left of a message with a key of its own', async ({ bed }) => {
       await bed.settled(toStoredId('id', 'key'), ACK);
 
-      expect(await bed.broker.locate(bed.partition, 'id')).toEqual([]);
+      expect(await bed.broker.messages.locate(bed.partition, 'id')).toEqual([]);
     });
 
     it('retry: delivers again after the delay, with the attempt spent', async ({ bed }) => {
@@ -96,7 +98,7 @@ export function settleContract(it: BrokerTest): void {
 
       const failure = { ...FAILURE, reason: 'expired' };
       expect(await bed.get('a')).toMatchObject({ state: 'dead', deliveries: 1, attempts: 0, failure });
-      expect((await bed.broker.stats(bed.partition)).counters).toMatchObject({ died: 1, retried: 0 });
+      expect((await bed.stats()).counters).toMatchObject({ died: 1, retried: 0 });
       expect(await bed.claim()).toMatchObject({ messages: [], nextAt: undefined });
     });
 
@@ -192,7 +194,7 @@ export function settleContract(it: BrokerTest): void {
 
         expect(await bed.get('a')).toBeUndefined();
         expect(await bed.claim()).toMatchObject({ messages: [], nextAt: undefined });
-        const { counters, dead, inFlight } = await bed.broker.stats(bed.partition);
+        const { counters, dead, inFlight } = await bed.stats();
         expect([dead, inFlight, counters.acked + counters.cancelled]).toEqual([0, 0, 1]);
         expect(counters.cancelled).toBe(outcome === ACK ? 0 : 1);
       });
@@ -205,13 +207,13 @@ export function settleContract(it: BrokerTest): void {
         const claimed = await bed.claimOne();
         const at = Math.ceil(await bed.time()) + LONG;
         await bed.publish('a', { envelope: '[2,"new"]', due: { at }, onDuplicate: 'replace' });
-        const before = (await bed.broker.stats(bed.partition)).counters;
+        const before = (await bed.stats()).counters;
 
         // What failed was the message before: its failure has no consequence.
         expect(await bed.settle(claimed, outcome)).toBe(outcome === ACK ? 'settled' : 'replaced');
 
         const acked = before.acked + (outcome === ACK ? 1 : 0);
-        expect((await bed.broker.stats(bed.partition)).counters).toEqual({ ...before, acked });
+        expect((await bed.stats()).counters).toEqual({ ...before, acked });
 
         expect(await bed.get('a')).toMatchObject({
           state: 'scheduled',
@@ -255,14 +257,14 @@ export function settleContract(it: BrokerTest): void {
         const statuses = await bed.settleAll(messages.map((claimed) => [claimed, outcome]));
         expect(statuses).toEqual(Array.from({ length: MAX_BATCH }, () => 'settled'));
       }
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 0, inFlight: 0, dead: 0 });
+      expect(await bed.stats()).toMatchObject({ scheduled: 0, inFlight: 0, dead: 0 });
     });
 
     it('counts, whoever owns the partition by now', async ({ bed }) => {
       const claimed = await bed.deliver('a');
-      await bed.broker.release(bed.partition, bed.owner);
+      await bed.broker.fleet.release(bed.partition, bed.owner);
       const heir = ownerOf('heirs-epoch', 'heir');
-      expect(await bed.broker.acquire(bed.partition, heir, epochOf(bed.owner))).toEqual({ acquired: true });
+      expect(await bed.broker.fleet.acquire(bed.partition, heir, epochOf(bed.owner))).toEqual({ acquired: true });
 
       expect(await bed.settle(claimed, ACK)).toBe('settled');
       expect(await bed.get('a')).toBeUndefined();

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { PartitionSignal } from '../../lib/store/broker.interface.js';
+import type { PartitionSignal } from '../../lib/store/fleet/signals.js';
 import {
   type BrokerBed,
   type BrokerTest,
@@ -187,8 +187,8 @@ export function signalContract(it: BrokerTest): void {
   describe('watchPartition', () => {
     it('tells of one partition only', async ({ bed }) => {
       const signals = await watch(bed);
-      await bed.broker.publish({ ...bed.partition, index: 1 }, bed.nextCall(), [message('a')]);
-      await bed.broker.publish({ ...bed.partition, topic: 'other' }, bed.nextCall(), [message('a')]);
+      await bed.broker.messages.publish({ ...bed.partition, index: 1 }, bed.nextCall(), [message('a')]);
+      await bed.broker.messages.publish({ ...bed.partition, topic: 'other' }, bed.nextCall(), [message('a')]);
 
       expect(await wakeUps(bed, signals)).toEqual([]);
     });

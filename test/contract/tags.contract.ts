@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
-import type { PartitionSignal, PeekedState, StoredMessage } from '../../lib/store/broker.interface.js';
+import type { PartitionSignal } from '../../lib/store/fleet/signals.js';
+import type { PeekedState, StoredMessage } from '../../lib/store/messages/stored-message.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import {
   ACK,
@@ -17,7 +18,7 @@ const LATER = { due: { after: LONG } } as const;
 
 async function listed(bed: BrokerBed, tag: string, state: PeekedState = 'scheduled'): Promise<string[]> {
   const request = { state, tag, limit: 200, maxBytes: 1_000_000 };
-  const { messages } = await bed.broker.peek(bed.partition, request);
+  const { messages } = await bed.broker.messages.peek(bed.partition, request);
   return messages.map(({ storedId }) => storedId);
 }
 
@@ -56,7 +57,7 @@ export function tagsContract(it: BrokerTest): void {
       expect(await listed(bed, 'y')).toEqual([keyed]);
       expect(await listed(bed, 'xx')).toEqual(['a']);
       expect(await listed(bed, 'no such tag')).toEqual([]);
-      const { messages } = await bed.broker.peek(bed.partition, {
+      const { messages } = await bed.broker.messages.peek(bed.partition, {
         state: 'scheduled',
         tag: 'y',
         limit: 1,
@@ -117,7 +118,7 @@ export function tagsContract(it: BrokerTest): void {
       let after;
       do {
         const request = { state: 'scheduled', tag: 'x', limit: 7, maxBytes: 1_000_000, after } as const;
-        const page = await bed.broker.peek(bed.partition, request);
+        const page = await bed.broker.messages.peek(bed.partition, request);
         found.push(...page.messages.map(({ storedId }) => storedId));
         after = page.next;
         await bed.cancel(found.at(-1) as string);
@@ -134,9 +135,9 @@ export function tagsContract(it: BrokerTest): void {
       await bed.cancel('cancelled');
       await bed.publish('dead', { tags: ['x'] });
       await bed.settle(await bed.claimOne(), DEAD);
-      await bed.broker.trimDead(bed.partition, { maxCount: 0 });
+      await bed.broker.deadLetters.trimDead(bed.partition, { maxCount: 0 });
       await bed.publish('drained', { ...LATER, tags: ['x'] });
-      await bed.broker.clear(bed.partition, bed.nextCall(), 'scheduled');
+      await bed.broker.messages.clear(bed.partition, bed.nextCall(), 'scheduled');
 
       for (const id of ['acked', 'cancelled', 'dead', 'drained']) await bed.publish(id, LATER);
       expect(await listed(bed, 'x')).toEqual([]);
@@ -169,7 +170,7 @@ export function tagsContract(it: BrokerTest): void {
     it('stay when a message is edited, moved, retried, dead and requeued', async ({ bed }) => {
       await bed.publish('a', { tags: ['x'], envelope: '[1,1]' });
       const edit = { storedId: 'a', expected: '[1,1]', envelope: '[1,2]' };
-      await bed.broker.edit(bed.partition, bed.nextCall(), edit);
+      await bed.broker.messages.edit(bed.partition, bed.nextCall(), edit);
       expect(await listed(bed, 'x')).toEqual(['a']);
       await bed.settle(await bed.claimOne(), RETRY);
       await bed.reschedule('a', { at: 5 });
@@ -177,7 +178,7 @@ export function tagsContract(it: BrokerTest): void {
       await bed.settle(await bed.claimOne(), DEAD);
       expect(await listed(bed, 'x', 'dead')).toEqual(['a']);
       const requeue = { ...(await deathOf(bed, 'a')), envelope: '[1,3]' };
-      await bed.broker.requeueDead(bed.partition, bed.nextCall(), [requeue], LONG);
+      await bed.broker.deadLetters.requeueDead(bed.partition, bed.nextCall(), [requeue], LONG);
       expect(await listed(bed, 'x')).toEqual(['a']);
     });
 
@@ -209,12 +210,7 @@ export function tagsContract(it: BrokerTest): void {
       expect(await bed.cancelTagged('x')).toEqual({ cancelled: 2, inFlight: 1, next: undefined });
 
       expect(await signals.atLeast(1)).toEqual([{ kind: 'cancelled', storedId: 'flying', token: flying.token }]);
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({
-        scheduled: 1,
-        inFlight: 1,
-        dead: 1,
-        counters: { cancelled: 2 },
-      });
+      expect(await bed.stats()).toMatchObject({ scheduled: 1, inFlight: 1, dead: 1, counters: { cancelled: 2 } });
       expect(await bed.settle(flying, RETRY)).toBe('cancelled');
       expect(await cancelAll(bed, 'x')).toMatchObject({ cancelled: 0, inFlight: 0 });
       expect(await listed(bed, 'y')).toEqual(['other']);
@@ -238,7 +234,7 @@ export function tagsContract(it: BrokerTest): void {
 
       expect(await bed.cancelTagged('x', undefined, call)).toEqual(first);
       expect(await listed(bed, 'x')).toEqual(['b']);
-      expect((await bed.broker.stats(bed.partition)).counters.cancelled).toBe(1);
+      expect((await bed.stats()).counters.cancelled).toBe(1);
     });
 
     it('frees the keys of an ordered topic', async ({ bed }) => {
@@ -248,7 +244,7 @@ export function tagsContract(it: BrokerTest): void {
       await bed.publish('b\0k', { tags: ['x'], due: { after: 3 * LONG } });
 
       expect(await cancelAll(bed, 'x')).toMatchObject({ cancelled: 2 });
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, blocked: 0 });
+      expect(await bed.stats()).toMatchObject({ scheduled: 1, blocked: 0 });
       expect(await bed.get('a\0k')).not.toHaveProperty('blockedBy');
     });
 

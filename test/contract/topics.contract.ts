@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import { PROTOCOL_VERSION, type TopicHandling, type TopicLimits } from '../../lib/store/broker.interface.js';
+import type { TopicLimits } from '../../lib/store/deliveries/limits.js';
+import { PROTOCOL_VERSION } from '../../lib/store/fleet/topic-config.js';
+import type { TopicHandling } from '../../lib/store/fleet/topic-handling.js';
 import type { BrokerTest } from '../support/broker/broker-bed.js';
 
 export function topicsContract(it: BrokerTest): void {
@@ -8,35 +10,35 @@ export function topicsContract(it: BrokerTest): void {
     it('fixes the number of partitions at the first use of a topic', async ({ bed }) => {
       const { topic } = bed.partition;
 
-      expect(await bed.broker.configure(topic, 16)).toEqual({ partitions: 16, protocol: PROTOCOL_VERSION });
-      expect(await bed.broker.configure(topic, 8)).toEqual({ partitions: 16, protocol: PROTOCOL_VERSION });
-      expect(await bed.broker.configure(`${topic}.other`, 8)).toMatchObject({ partitions: 8 });
+      expect(await bed.broker.fleet.configure(topic, 16)).toEqual({ partitions: 16, protocol: PROTOCOL_VERSION });
+      expect(await bed.broker.fleet.configure(topic, 8)).toEqual({ partitions: 16, protocol: PROTOCOL_VERSION });
+      expect(await bed.broker.fleet.configure(`${topic}.other`, 8)).toMatchObject({ partitions: 8 });
     });
   });
 
   describe('lifeOf', () => {
     it('names what a partition holds, once that is asked for', async ({ bed: { broker, partition } }) => {
-      expect(await broker.lifeOf(partition)).toBeUndefined();
-      expect(await broker.lifeOf(partition, 'first')).toBe('first');
-      expect(await broker.lifeOf(partition, 'second')).toBe('first');
-      expect(await broker.lifeOf(partition)).toBe('first');
-      expect((await broker.stats(partition)).counters).toMatchObject({ published: 0 });
+      expect(await broker.messages.lifeOf(partition)).toBeUndefined();
+      expect(await broker.messages.lifeOf(partition, 'first')).toBe('first');
+      expect(await broker.messages.lifeOf(partition, 'second')).toBe('first');
+      expect(await broker.messages.lifeOf(partition)).toBe('first');
+      expect((await broker.messages.stats(partition)).counters).toMatchObject({ published: 0 });
     });
   });
 
   describe('configOf and configsOf', () => {
     it('answer what was fixed, and nothing of a topic that was never used', async ({ bed }) => {
-      await bed.broker.configure('a', 3);
-      await bed.broker.configure('fleet', 1024);
+      await bed.broker.fleet.configure('a', 3);
+      await bed.broker.fleet.configure('fleet', 1024);
 
       const [a, fleet] = [
         { partitions: 3, protocol: PROTOCOL_VERSION },
         { partitions: 1024, protocol: PROTOCOL_VERSION },
       ];
-      expect(await bed.broker.configOf('a')).toEqual(a);
-      expect(await bed.broker.configOf('b')).toBeUndefined();
-      expect(await bed.broker.configsOf(['fleet', 'b', 'a', 'fleet'])).toEqual([fleet, undefined, a, fleet]);
-      expect(await bed.broker.configsOf([])).toEqual([]);
+      expect(await bed.broker.fleet.configOf('a')).toEqual(a);
+      expect(await bed.broker.fleet.configOf('b')).toBeUndefined();
+      expect(await bed.broker.fleet.configsOf(['fleet', 'b', 'a', 'fleet'])).toEqual([fleet, undefined, a, fleet]);
+      expect(await bed.broker.fleet.configsOf([])).toEqual([]);
     });
   });
 
@@ -44,24 +46,26 @@ export function topicsContract(it: BrokerTest): void {
     const LIMITS: TopicLimits = { rate: { max: 50, per: 1000, by: 'key' }, inFlight: { topic: 10, key: 2 } };
 
     it('are those of its first use', async ({ bed }) => {
-      expect(await bed.broker.configure('a', 3, undefined, { limits: LIMITS })).toMatchObject({ limits: LIMITS });
-      expect(await bed.broker.configure('a', 3, undefined, { limits: { inFlight: { topic: 1 } } })).toMatchObject({
-        limits: LIMITS,
-      });
-      expect(await bed.broker.configOf('a')).toMatchObject({ partitions: 3, limits: LIMITS });
-      expect(await bed.broker.configsOf(['a'])).toMatchObject([{ partitions: 3, limits: LIMITS }]);
+      expect(await bed.broker.fleet.configure('a', 3, undefined, { limits: LIMITS })).toMatchObject({ limits: LIMITS });
+      expect(await bed.broker.fleet.configure('a', 3, undefined, { limits: { inFlight: { topic: 1 } } })).toMatchObject(
+        {
+          limits: LIMITS,
+        },
+      );
+      expect(await bed.broker.fleet.configOf('a')).toMatchObject({ partitions: 3, limits: LIMITS });
+      expect(await bed.broker.fleet.configsOf(['a'])).toMatchObject([{ partitions: 3, limits: LIMITS }]);
     });
 
     it('are those of whoever knows some, where the first use knew nothing of them', async ({ bed }) => {
-      await bed.broker.configure('a', 3);
-      expect(await bed.broker.configure('a', 3, undefined, { limits: LIMITS })).toMatchObject({ limits: LIMITS });
-      expect(await bed.broker.configsOf(['a'])).toMatchObject([{ limits: LIMITS }]);
+      await bed.broker.fleet.configure('a', 3);
+      expect(await bed.broker.fleet.configure('a', 3, undefined, { limits: LIMITS })).toMatchObject({ limits: LIMITS });
+      expect(await bed.broker.fleet.configsOf(['a'])).toMatchObject([{ limits: LIMITS }]);
     });
 
     it('stay away once it was said that there are none', async ({ bed }) => {
-      await bed.broker.configure('a', 3);
-      await bed.broker.setTerms('a', {});
-      expect(await bed.broker.configure('a', 3, undefined, { limits: LIMITS })).not.toHaveProperty('limits');
+      await bed.broker.fleet.configure('a', 3);
+      await bed.broker.fleet.setTerms('a', {});
+      expect(await bed.broker.fleet.configure('a', 3, undefined, { limits: LIMITS })).not.toHaveProperty('limits');
     });
 
     it.for<{ limits: TopicLimits }>([
@@ -69,19 +73,23 @@ export function topicsContract(it: BrokerTest): void {
       { limits: { inFlight: { key: 3 } } },
       { limits: { rate: { max: 7, per: 1500, by: 'topic' }, inFlight: { topic: 5 } } },
     ])('can be replaced, and removed: $limits', async ({ limits }, { bed }) => {
-      await bed.broker.configure('a', 3, 'continue', { limits: LIMITS });
-      await bed.broker.setTerms('a', { limits });
-      expect((await bed.broker.configOf('a'))?.limits).toEqual(limits);
-      expect((await bed.broker.configsOf(['a']))[0]?.limits).toEqual(limits);
+      await bed.broker.fleet.configure('a', 3, 'continue', { limits: LIMITS });
+      await bed.broker.fleet.setTerms('a', { limits });
+      expect((await bed.broker.fleet.configOf('a'))?.limits).toEqual(limits);
+      expect((await bed.broker.fleet.configsOf(['a']))[0]?.limits).toEqual(limits);
 
-      await bed.broker.setTerms('a', {});
-      expect(await bed.broker.configOf('a')).toEqual({ partitions: 3, protocol: PROTOCOL_VERSION, order: 'continue' });
-      expect((await bed.broker.configsOf(['a']))[0]?.limits).toBeUndefined();
+      await bed.broker.fleet.setTerms('a', {});
+      expect(await bed.broker.fleet.configOf('a')).toEqual({
+        partitions: 3,
+        protocol: PROTOCOL_VERSION,
+        order: 'continue',
+      });
+      expect((await bed.broker.fleet.configsOf(['a']))[0]?.limits).toBeUndefined();
     });
 
     it('are not stored with a topic that was never used', async ({ bed }) => {
-      await bed.broker.setTerms('a', { limits: LIMITS });
-      expect(await bed.broker.configOf('a')).toBeUndefined();
+      await bed.broker.fleet.setTerms('a', { limits: LIMITS });
+      expect(await bed.broker.fleet.configOf('a')).toBeUndefined();
     });
   });
 
@@ -103,43 +111,43 @@ export function topicsContract(it: BrokerTest): void {
     ])('is stored with it, twice, beside its limits and without them: $name', async ({ handling }, { bed }) => {
       const limits: TopicLimits = { inFlight: { topic: 1, key: undefined }, rate: undefined };
       const { topic } = bed.partition;
-      expect(await bed.broker.configure(topic, 3, undefined, { handling })).toMatchObject({ handling });
-      expect(await bed.broker.configsOf([topic])).toMatchObject([{ handling }]);
+      expect(await bed.broker.fleet.configure(topic, 3, undefined, { handling })).toMatchObject({ handling });
+      expect(await bed.broker.fleet.configsOf([topic])).toMatchObject([{ handling }]);
       for (const terms of [{ limits, handling }, { handling }, { limits }]) {
-        await bed.broker.setTerms(topic, terms);
+        await bed.broker.fleet.setTerms(topic, terms);
         const config = { partitions: 3, protocol: PROTOCOL_VERSION, ...terms };
-        expect(await bed.broker.configOf(topic)).toEqual(config);
-        expect(await bed.broker.configsOf([topic])).toEqual([config]);
+        expect(await bed.broker.fleet.configOf(topic)).toEqual(config);
+        expect(await bed.broker.fleet.configsOf([topic])).toEqual([config]);
       }
     });
   });
 
   describe('topics', () => {
     it('are none at first', async ({ bed }) => {
-      expect(await bed.broker.topics()).toEqual([]);
+      expect(await bed.broker.fleet.topics()).toEqual([]);
     });
 
     it('are those that were configured, each once, in order', async ({ bed }) => {
-      for (const topic of ['b', 'a.b', 'B', 'a', 'b']) await bed.broker.configure(topic, 3);
+      for (const topic of ['b', 'a.b', 'B', 'a', 'b']) await bed.broker.fleet.configure(topic, 3);
 
-      expect(await bed.broker.topics()).toEqual(['B', 'a', 'a.b', 'b']);
+      expect(await bed.broker.fleet.topics()).toEqual(['B', 'a', 'a.b', 'b']);
     });
 
     it('are not those that were only asked for', async ({ bed }) => {
-      await bed.broker.configOf('a');
-      await bed.broker.configsOf(['b']);
-      await bed.broker.rememberTopics({ digest: 'd', topics: ['c'] });
-      await bed.broker.stats({ topic: 'd', index: 0 });
+      await bed.broker.fleet.configOf('a');
+      await bed.broker.fleet.configsOf(['b']);
+      await bed.broker.fleet.rememberTopics({ digest: 'd', topics: ['c'] });
+      await bed.broker.messages.stats({ topic: 'd', index: 0 });
 
-      expect(await bed.broker.topics()).toEqual([]);
+      expect(await bed.broker.fleet.topics()).toEqual([]);
     });
 
     it('may be any number', async ({ bed }) => {
       const topics = Array.from({ length: 2001 }, () => randomUUID());
-      await Promise.all(topics.map(async (topic, i) => bed.broker.configure(topic, 1 + (i % 1024))));
+      await Promise.all(topics.map(async (topic, i) => bed.broker.fleet.configure(topic, 1 + (i % 1024))));
 
-      expect(await bed.broker.topics()).toEqual(topics.toSorted());
-      const configs = await bed.broker.configsOf(topics);
+      expect(await bed.broker.fleet.topics()).toEqual(topics.toSorted());
+      const configs = await bed.broker.fleet.configsOf(topics);
       expect(configs.map((config) => config?.partitions)).toEqual(topics.map((_, i) => 1 + (i % 1024)));
     });
   });

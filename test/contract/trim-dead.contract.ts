@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { StoredMessage } from '../../lib/store/broker.interface.js';
+import type { StoredMessage } from '../../lib/store/messages/stored-message.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import { type BrokerBed, type BrokerTest, ACK, DEAD, LONG, message } from '../support/broker/broker-bed.js';
 
@@ -11,7 +11,7 @@ interface Limits {
 /** Steps until there is nothing more to do now, and answers when there will be. */
 async function trim(bed: BrokerBed, limits: Limits): Promise<number | undefined> {
   for (;;) {
-    const next = await bed.broker.trimDead(bed.partition, limits);
+    const next = await bed.broker.deadLetters.trimDead(bed.partition, limits);
     if (next === undefined || next > (await bed.time())) return next;
   }
 }
@@ -26,8 +26,10 @@ export function trimDeadContract(it: BrokerTest): void {
     it('keeps everything where there is no limit', async ({ bed }) => {
       await bed.settled('a', DEAD);
 
-      expect(await bed.broker.trimDead(bed.partition, {})).toBeUndefined();
-      expect(await bed.broker.trimDead(bed.partition, { maxAge: undefined, maxCount: undefined })).toBeUndefined();
+      expect(await bed.broker.deadLetters.trimDead(bed.partition, {})).toBeUndefined();
+      expect(
+        await bed.broker.deadLetters.trimDead(bed.partition, { maxAge: undefined, maxCount: undefined }),
+      ).toBeUndefined();
       expect(await dead(bed, ['a'])).toEqual(['a']);
     });
 
@@ -35,8 +37,8 @@ export function trimDeadContract(it: BrokerTest): void {
       await bed.deliver('in flight');
       await bed.publish('alive');
 
-      expect(await bed.broker.trimDead(bed.partition, { maxAge: 1, maxCount: 0 })).toBeUndefined();
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, inFlight: 1 });
+      expect(await bed.broker.deadLetters.trimDead(bed.partition, { maxAge: 1, maxCount: 0 })).toBeUndefined();
+      expect(await bed.stats()).toMatchObject({ scheduled: 1, inFlight: 1 });
     });
 
     it('removes those that are older than the limit, and says when the next one will be', async ({ bed }) => {
@@ -83,7 +85,7 @@ export function trimDeadContract(it: BrokerTest): void {
       expect(await trim(bed, { maxCount: 2 })).toBeUndefined();
       expect(await dead(bed, ['first', 'second', 'third'])).toEqual(['second', 'third']);
       await trim(bed, { maxCount: 2 });
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ dead: 2 });
+      expect(await bed.stats()).toMatchObject({ dead: 2 });
     });
 
     it('heeds both limits', async ({ bed }) => {
@@ -106,13 +108,13 @@ export function trimDeadContract(it: BrokerTest): void {
         const { messages } = await bed.claim();
         await bed.settleAll(messages.map((claimed) => [claimed, DEAD]));
       }
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ dead: 350 });
+      expect(await bed.stats()).toMatchObject({ dead: 350 });
 
       expect(await trim(bed, { maxCount: 30 })).toBeUndefined();
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ dead: 30 });
+      expect(await bed.stats()).toMatchObject({ dead: 30 });
       await bed.advance(1);
       expect(await trim(bed, { maxAge: 1 })).toBeUndefined();
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ dead: 0 });
+      expect(await bed.stats()).toMatchObject({ dead: 0 });
     });
 
     it('leaves nothing of what it removes', async ({ bed }) => {
@@ -120,7 +122,7 @@ export function trimDeadContract(it: BrokerTest): void {
       await bed.settled(storedId, DEAD);
       await trim(bed, { maxCount: 0 });
 
-      expect(await bed.broker.locate(bed.partition, 'id')).toEqual([]);
+      expect(await bed.broker.messages.locate(bed.partition, 'id')).toEqual([]);
       expect(await bed.publish(storedId)).toMatchObject({ status: 'created' });
       expect(await bed.get(storedId)).toMatchObject({ deliveries: 0, attempts: 0, failure: undefined });
       expect(await bed.settle(await bed.claimOne(), ACK)).toBe('settled');

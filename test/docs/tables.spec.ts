@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { PROBLEM_CODES } from '../../lib/gateway/problem.js';
 import { EXIT } from '../../lib/cli/exit-codes.js';
 import { createProgram } from '../../lib/cli/program.js';
-import { RedisKeys } from '../../lib/store/keys.js';
+import { StoreKeys } from '../../lib/store/keys.js';
 import { resolveOptions } from '../../lib/composition/resolve-options.js';
 import { DEFAULT_CONNECTION } from '../../lib/nest/decorators/delay-queue.constants.js';
 import { DEFAULT_PARTITIONS } from '../../lib/fleet/topic-settings.interface.js';
@@ -95,7 +95,7 @@ const CODE: Readonly<Record<string, Facts>> = {
   'global options': namesOf(globalOptions()),
   'exit codes': namesOf(Object.values(EXIT).map(String)),
   // What is in Redis
-  keys: namesOf(keysOf(new RedisKeys('dq'))),
+  keys: namesOf(keysOf(new StoreKeys('dq'))),
   scripts: namesOf(scriptNames()),
   counters: namesOf([...library.strings('COUNTERS'), 'paused', 'held']),
   Failure: namesOf(library.members('Failure')),
@@ -279,7 +279,7 @@ function valuesOf(names: object): string[] {
 }
 
 /** All keys and channels, of the partition and the topic that the document has. */
-function keysOf(keys: RedisKeys): string[] {
+function keysOf(keys: StoreKeys): string[] {
   const topic = 'order.timeout';
   const partition = { topic, index: 3 };
   return [

@@ -5,7 +5,7 @@ import type { Overview } from '../../lib/dashboard/overview.js';
 import { useBed } from '../support/app/bed.js';
 import { type TestDashboard, openDashboard } from '../support/app/dashboard.js';
 import { Jobs } from '../support/app/jobs.js';
-import { RedisKeys } from '../support/internals.js';
+import { StoreKeys } from '../support/internals.js';
 import { startRedis } from '../support/servers/redis-server.js';
 import { eventually } from '../support/waiting.js';
 
@@ -53,7 +53,7 @@ describe('the dashboard', () => {
 
   it('shows the others if a topic cannot be looked at', async () => {
     const dashboard = await openDashboard(bed);
-    const keys = new RedisKeys(bed.prefix);
+    const keys = new StoreKeys(bed.prefix);
     await bed.redis.hset(keys.fleet.topics, 'broken', 'nonsense');
     await bed.redis.hset(keys.topic('broken').config, { partitions: 'many', protocol: '2' });
     await dashboard.app.producer.publish('jobs', 1, { delay: '1h' });
@@ -66,7 +66,7 @@ describe('the dashboard', () => {
     const other = await bed.start();
     const schedule = { id: 'hidden', topic: 'broken', payload: 1, every: '1h' };
     await other.get(DelayQueueSchedules).upsert(schedule);
-    await bed.redis.hset(new RedisKeys(bed.prefix).topic('broken').config, 'protocol', 99);
+    await bed.redis.hset(new StoreKeys(bed.prefix).topic('broken').config, 'protocol', 99);
     const dashboard = await openDashboard(bed);
     const users = [dashboard, dashboard.as({ topics: ['jobs'] })];
     const answers = users.map(async (user) => (await user.fetch('api/schedule?id=hidden')).status);

@@ -5,7 +5,7 @@ import { DelayQueueGatewayModule, type DelayQueueGatewayOptions } from 'nestjs-d
 import { describe, expect, it } from 'vitest';
 import { ROUTES } from '../../lib/gateway/routes.js';
 import { useBed } from '../support/app/bed.js';
-import { RedisKeys } from '../support/internals.js';
+import { StoreKeys } from '../support/internals.js';
 import { CALLERS, GATEWAY_KINDS, type Sent, type TestGateway, useGateways } from '../support/app/gateway.js';
 
 const bed = useBed();
@@ -116,7 +116,7 @@ describe.each(GATEWAY_KINDS)('rights in the gateway (%s)', (kind) => {
   it('tells of schedules as far as it can, and names no topic to whoever may not read it', async () => {
     await fill();
     const gateway = await open(kind);
-    await bed.redis.hset(new RedisKeys(bed.prefix).topic('secret').config, 'protocol', 99);
+    await bed.redis.hset(new StoreKeys(bed.prefix).topic('secret').config, 'protocol', 99);
     expect(await gateway.ok('/v1/schedules')).toMatchObject({ schedules: [{ id: 'jobs-daily' }], failed: [] });
     for (const method of ['GET', 'DELETE']) {
       expect(await gateway.refusal('/v1/schedules/secret-daily', { method })).toEqual([404, 'SCHEDULE_NOT_FOUND']);
@@ -250,7 +250,7 @@ describe.each(['Express', 'Fastify'] as const)('the gateway in an application (%
 
   it('says which schedules cannot be told now', async () => {
     await fill();
-    await bed.redis.hset(new RedisKeys(bed.prefix).topic('jobs').config, 'protocol', 99);
+    await bed.redis.hset(new StoreKeys(bed.prefix).topic('jobs').config, 'protocol', 99);
     const gateway = await open(kind);
     const error = { status: 409, code: 'CONFIGURATION' };
     expect(await gateway.ok('/v1/schedules')).toMatchObject({

@@ -117,8 +117,8 @@ describe('DelayQueueHealth.check() if something is wrong', () => {
   it('is degraded by partitions that cannot be reached', async () => {
     const app = await bed.start({ providers: [Jobs], options: FOUR_PARTITIONS });
     const broker = brokerOf(app.nest);
-    const stats = broker.stats.bind(broker);
-    vi.spyOn(broker, 'stats').mockImplementation(async (partition) =>
+    const stats = broker.messages.stats.bind(broker.messages);
+    vi.spyOn(broker.messages, 'stats').mockImplementation(async (partition) =>
       partition.index === 2 ? never() : stats(partition),
     );
 
@@ -153,9 +153,9 @@ describe('DelayQueueHealth.check() if something is wrong', () => {
   it('is down while this process makes no progress, though Redis answers', async () => {
     const app = await bed.start({ providers: [Jobs], options: { consumer: { maxIdleWait: 100 } } });
     const broker = brokerOf(app.nest);
-    const claim = broker.claim.bind(broker);
+    const claim = broker.deliveries.claim.bind(broker.deliveries);
     const hung = new Gate();
-    const claims = vi.spyOn(broker, 'claim').mockImplementation(async (...args) => {
+    const claims = vi.spyOn(broker.deliveries, 'claim').mockImplementation(async (...args) => {
       await hung.opened;
       return claim(...args);
     });
@@ -195,9 +195,9 @@ describe('DelayQueueHealth.check() if something is wrong', () => {
   it('is down while heartbeats are not answered', async () => {
     const app = await bed.start({ providers: [Jobs], options: { consumer: { maxIdleWait: 100 } } });
     const broker = brokerOf(app.nest);
-    const heartbeat = broker.heartbeat.bind(broker);
+    const heartbeat = broker.fleet.heartbeat.bind(broker.fleet);
     const hung = new Gate();
-    const heartbeats = vi.spyOn(broker, 'heartbeat').mockImplementation(async (...args) => {
+    const heartbeats = vi.spyOn(broker.fleet, 'heartbeat').mockImplementation(async (...args) => {
       await hung.opened;
       return heartbeat(...args);
     });

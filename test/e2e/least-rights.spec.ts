@@ -114,7 +114,7 @@ describe('a Redis user with the least rights of', () => {
     const app = await boot(await urlOf('producer'), { consumer: false });
     const admin = app.get(DelayQueueAdmin);
 
-    const trimmed = brokerOf(app).trimDead({ topic: 'rights', index: 0 }, { maxCount: 0 });
+    const trimmed = brokerOf(app).deadLetters.trimDead({ topic: 'rights', index: 0 }, { maxCount: 0 });
     await expect(trimmed).rejects.toThrow(/may not do this.*nestjs-delay-queue acl.*ZRANGEBYSCORE: /s);
     await expect(admin.topics()).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE', transient: false });
     expect(await admin.stats('rights')).toMatchObject({ dead: 2 });

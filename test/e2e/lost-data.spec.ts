@@ -65,8 +65,10 @@ describe('FLUSHALL', () => {
       const app = await own.start({ providers: [Jobs], options: DEFAULTS });
       const held = new Gate();
       const broker = brokerOf(app.nest);
-      const heartbeat = broker.heartbeat.bind(broker);
-      vi.spyOn(broker, 'heartbeat').mockImplementation(async (...args) => held.opened.then(() => heartbeat(...args)));
+      const heartbeat = broker.fleet.heartbeat.bind(broker.fleet);
+      vi.spyOn(broker.fleet, 'heartbeat').mockImplementation(async (...args) =>
+        held.opened.then(() => heartbeat(...args)),
+      );
       await own.redis.flushall();
       await app.producer.publishMany(
         'jobs',

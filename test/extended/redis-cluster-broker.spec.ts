@@ -38,7 +38,7 @@ describe.each(servesClusters ? [3] : [])('on a cluster of %i masters', (size) =>
     await broker.connect();
     for (let index = 0; index < 32; index++) {
       const message = { storedId: 'm', envelope: '[0,0]', due: { after: 60_000 }, onDuplicate: 'reject' as const };
-      await broker.publish({ topic: 'orders', index }, { caller: 'test', sequence: 1 }, [message]);
+      await broker.messages.publish({ topic: 'orders', index }, { caller: 'test', sequence: 1 }, [message]);
     }
     await broker.close();
     const counts = await Promise.all(

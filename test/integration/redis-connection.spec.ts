@@ -47,7 +47,7 @@ describe('a connection to Redis', () => {
         const connected = broker(settings);
         await connected.connect();
         // Only reads, since all tests share this Redis.
-        expect(await connected.stats(partition)).toMatchObject({ scheduled: 0, owner: undefined });
+        expect(await connected.messages.stats(partition)).toMatchObject({ scheduled: 0, owner: undefined });
       }
     });
 
@@ -195,7 +195,7 @@ describe('a connection to Redis', () => {
       await other.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
       await available.atLeast(1);
 
-      expect(await connected.publish(partition, CALL, [message('a')])).toMatchObject([{ status: 'created' }]);
+      expect(await connected.messages.publish(partition, CALL, [message('a')])).toMatchObject([{ status: 'created' }]);
     });
 
     it('calls reject at once while the server is gone', async () => {
@@ -205,7 +205,7 @@ describe('a connection to Redis', () => {
       await connected.connect();
       await redis.stop();
 
-      const error = await connected.stats({ topic: 'orders', index: 0 }).catch((reason: unknown) => reason);
+      const error = await connected.messages.stats({ topic: 'orders', index: 0 }).catch((reason: unknown) => reason);
 
       expect(error).toBeInstanceOf(BrokerUnavailableError);
       expect(error).toMatchObject({ transient: true });
@@ -230,7 +230,7 @@ describe('a connection to Redis', () => {
       // Signals may get lost until the connection has subscribed again, so they are sent until one arrives.
       for (let at = 1_000_000; signals.all.length === 0; at--) {
         const call = { caller: 'test', sequence: 2_000_000 - at };
-        await connected.publish(partition, call, [message(`at ${at}`, { due: { at } })]);
+        await connected.messages.publish(partition, call, [message(`at ${at}`, { due: { at } })]);
       }
 
       expect(signals.all[0]).toMatchObject({ kind: 'due' });

@@ -136,7 +136,7 @@ describe('the configured database', () => {
   it('contains the messages', async () => {
     const connected = broker(`${server.url}/3`);
     await connected.connect();
-    await connected.publish(PARTITION, { caller: 'test', sequence: 1 }, [message('a')]);
+    await connected.messages.publish(PARTITION, { caller: 'test', sequence: 1 }, [message('a')]);
 
     expect(await redis.dbsize()).toBe(0);
     expect(await redis.info('keyspace')).toContain('db3:');
@@ -147,7 +147,7 @@ describe('the configured database', () => {
     await connected.connect();
     let sequence = 0;
     const publish = () =>
-      connected.publish(PARTITION, { caller: 'test', sequence: ++sequence }, [message(`m${sequence}`)]);
+      connected.messages.publish(PARTITION, { caller: 'test', sequence: ++sequence }, [message(`m${sequence}`)]);
     await publish();
 
     await redis.acl('SETUSER', 'limited', '-select');

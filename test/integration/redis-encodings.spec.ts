@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { ClaimedMessage, Outcome } from '../../lib/store/broker.interface.js';
+import type { ClaimedMessage } from '../../lib/store/deliveries/claim.js';
+import type { Outcome } from '../../lib/store/deliveries/settle.js';
 import { ACK, RETRY, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
 
@@ -21,7 +22,7 @@ describe('how Redis keeps what is in flight', () => {
 
   async function publish(ids: readonly string[]): Promise<void> {
     const { broker, partition, nextCall } = bed;
-    await broker.publish(
+    await broker.messages.publish(
       partition,
       nextCall(),
       ids.map((id) => message(id)),
@@ -34,7 +35,7 @@ describe('how Redis keeps what is in flight', () => {
 
   async function settle(messages: readonly ClaimedMessage[], outcome: Outcome): Promise<void> {
     const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome }));
-    await bed.broker.settle(bed.partition, bed.nextCall(), settlements);
+    await bed.broker.deliveries.settle(bed.partition, bed.nextCall(), settlements);
   }
 
   async function encodings(): Promise<unknown[]> {

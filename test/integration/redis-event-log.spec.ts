@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { ReadEntry } from '../../lib/store/broker.interface.js';
-import { RedisKeys } from '../../lib/store/keys.js';
+import type { ReadEntry } from '../../lib/store/records/event-log.interface.js';
+import { StoreKeys } from '../../lib/store/keys.js';
 import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
 import { Received } from '../support/broker/received.js';
 
@@ -11,7 +11,7 @@ describe('the stream of fleet events', () => {
 
   beforeEach(async () => {
     bed = await openRedisBed(inject('redisUrl'));
-    key = new RedisKeys(bed.prefix).events;
+    key = new StoreKeys(bed.prefix).events;
     sequence = 0;
   });
 

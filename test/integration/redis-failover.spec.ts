@@ -39,7 +39,7 @@ describe('a primary that becomes a replica behind one address', () => {
 
   async function publish(): Promise<unknown> {
     const call = { caller: 'test', sequence: ++sequence };
-    return broker.publish(PARTITION, call, [message(`m${sequence}`, { due: { at: 1_000_000 - sequence } })]);
+    return broker.messages.publish(PARTITION, call, [message(`m${sequence}`, { due: { at: 1_000_000 - sequence } })]);
   }
 
   const demote = async (): Promise<void> => {

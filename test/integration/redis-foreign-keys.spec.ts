@@ -1,14 +1,13 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import {
-  type ClaimRequest,
-  type ListedDeadLetter,
-  type NewMessage,
-  NO_TOKEN,
-  type Occurrence,
-  type Outcome,
-  type TopicOrder,
-  ownerOf,
-} from '../../lib/store/broker.interface.js';
+import type { ListedDeadLetter } from '../../lib/store/dead-letters/dead-letters.js';
+import type { ClaimRequest } from '../../lib/store/deliveries/claim.js';
+import { NO_TOKEN, type Receipt } from '../../lib/store/deliveries/receipt.js';
+import type { Outcome } from '../../lib/store/deliveries/settle.js';
+import { ownerOf } from '../../lib/store/fleet/owner.js';
+import type { TopicOrder } from '../../lib/store/fleet/topic-config.js';
+import type { CallId, Partition } from '../../lib/store/partition.js';
+import type { NewMessage } from '../../lib/store/messages/publish.js';
+import type { Occurrence } from '../../lib/store/schedules/occurrence.js';
 import type { PartitionKeys } from '../../lib/store/keys.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import { ACK, DEAD, FAILURE, LONG, LONG_AGO, OUTCOMES, message } from '../support/broker/broker-bed.js';
@@ -76,24 +75,24 @@ describe('a key that holds another type than ours', () => {
   /** Stores messages in every state, with failures and keys, and with marks of those in flight. */
   async function fill(): Promise<void> {
     const { broker, partition, nextCall, redis, keys } = bed;
-    await broker.acquire(partition, OWNER, undefined);
+    await broker.fleet.acquire(partition, OWNER, undefined);
     const ids = ['ended', 'gone', 'flying', 'replaced', 'cancelled', KEYED, 'dying', 'done', ENDED];
     await publish(...ids.map((id) => message(id, { tags: ['x', id] })));
-    const result = await broker.claim(partition, CLAIM);
+    const result = await broker.deliveries.claim(partition, CLAIM);
     tokens = new Map(
       result.status === 'claimed' ? result.messages.map(({ storedId, token }) => [storedId, token]) : [],
     );
     await publish(message('replaced', { onDuplicate: 'replace' }));
-    await broker.cancel(partition, nextCall(), 'cancelled');
-    await broker.cancel(partition, nextCall(), 'gone');
+    await broker.messages.cancel(partition, nextCall(), 'cancelled');
+    await broker.messages.cancel(partition, nextCall(), 'gone');
     await redis.zadd(keys.inflight, LONG_AGO, 'ended');
     await redis.zadd(keys.inflight, LONG_AGO, 'gone');
-    await settle(tokenOf('dying'), 'dying', DEAD);
-    for (const id of ['done', ENDED]) await settle(tokenOf(id), id, ACK);
+    await settle('dying', DEAD);
+    for (const id of ['done', ENDED]) await settle(id, ACK);
     await publish(message('due', { tags: ['x'] }), message('later', { due: { after: LONG } }));
     await publish(...['ended', 'flying', 'dying', 'due'].map((key) => message(toStoredId('next', key))));
     seen = await storeDue({ broker, partition, nextCall, owner: OWNER });
-    ({ letters } = await broker.listDead(partition, { limit: 9, withFailures: true }));
+    ({ letters } = await broker.deadLetters.listDead(partition, { limit: 9, withFailures: true }));
   }
 
   /** The same, and another program has written over one key. */
@@ -106,17 +105,21 @@ describe('a key that holds another type than ours', () => {
     await redis.rpush(keys[name], 'a list');
   }
 
+  function call(): [Partition, CallId] {
+    return [bed.partition, bed.nextCall()];
+  }
+
   async function publish(...messages: NewMessage[]): Promise<void> {
-    await bed.broker.publish(bed.partition, bed.nextCall(), messages, { order });
+    await bed.broker.messages.publish(...call(), messages, { order });
   }
 
-  function tokenOf(id: string): string {
-    return tokens.get(id) ?? NO_TOKEN;
+  function receiptOf(storedId: string): Receipt {
+    return { storedId, token: tokens.get(storedId) ?? NO_TOKEN };
   }
 
-  async function settle(token: string, storedId: string, outcome: Outcome): Promise<unknown> {
+  async function settle(storedId: string, outcome: Outcome): Promise<unknown> {
     const { broker, partition, nextCall } = bed;
-    return broker.settle(partition, nextCall(), [{ storedId, token, outcome }]);
+    return broker.deliveries.settle(partition, nextCall(), [{ ...receiptOf(storedId), outcome }]);
   }
 
   /** Publishes an occurrence of the schedule, if it is there. */
@@ -144,59 +147,53 @@ describe('a key that holds another type than ours', () => {
         }),
       ),
     'publish to be due earlier': async () => publish(message('later', { onDuplicate: 'earliest' })),
-    'cancel what waits': async () => bed.broker.cancel(bed.partition, bed.nextCall(), 'due'),
-    'cancel what is blocked': async () => bed.broker.cancel(bed.partition, bed.nextCall(), toStoredId('next', 'due')),
-    'cancel what is tagged': async () => bed.broker.cancelTagged(bed.partition, bed.nextCall(), 'x', undefined),
-    'cancel what flies': async () => bed.broker.cancel(bed.partition, bed.nextCall(), 'flying'),
-    reschedule: async () => bed.broker.reschedule(bed.partition, bed.nextCall(), 'due', { after: 0 }),
-    claim: async () => bed.broker.claim(bed.partition, { ...CLAIM, sequence: 2, delivered: 9 }),
-    extend: async () => bed.broker.extend(bed.partition, LONG, [{ storedId: 'flying', token: tokenOf('flying') }]),
+    'cancel what waits': async () => bed.broker.messages.cancel(...call(), 'due'),
+    'cancel what is blocked': async () => bed.broker.messages.cancel(...call(), toStoredId('next', 'due')),
+    'cancel what is tagged': async () => bed.broker.messages.cancelTagged(...call(), 'x', undefined),
+    'cancel what flies': async () => bed.broker.messages.cancel(...call(), 'flying'),
+    reschedule: async () => bed.broker.messages.reschedule(...call(), 'due', { after: 0 }),
+    claim: async () => bed.broker.deliveries.claim(bed.partition, { ...CLAIM, sequence: 2, delivered: 9 }),
+    extend: async () => bed.broker.deliveries.extend(bed.partition, LONG, [receiptOf('flying')]),
     ...Object.fromEntries(
       OUTCOMES.map((outcome) => [
         `settle: ${outcome.kind}`,
         async () =>
-          bed.broker.settle(
-            bed.partition,
-            bed.nextCall(),
-            [KEYED, 'flying', 'replaced', 'cancelled'].map((storedId) => {
-              return { storedId, token: tokenOf(storedId), outcome };
-            }),
+          bed.broker.deliveries.settle(
+            ...call(),
+            [KEYED, 'flying', 'replaced', 'cancelled'].map((storedId) => ({ ...receiptOf(storedId), outcome })),
           ),
       ]),
     ),
-    'set aside': async () =>
-      bed.broker.setAside(bed.partition, { storedId: 'flying', token: tokenOf('flying') }, FAILURE),
-    'trim dead letters': async () => bed.broker.trimDead(bed.partition, { maxCount: 0 }),
-    'trim finished messages': async () => bed.broker.trimFinished(bed.partition),
-    'requeue all': async () => bed.broker.requeueDead(bed.partition, bed.nextCall(), letters, 0),
-    'remove all': async () => bed.broker.removeDead(bed.partition, bed.nextCall(), letters),
-    edit: async () => {
-      const edit = { storedId: 'due', expected: 'x', envelope: '[1,2]' };
-      return bed.broker.edit(bed.partition, bed.nextCall(), edit);
-    },
-    clear: async () => bed.broker.clear(bed.partition, bed.nextCall(), 'scheduled'),
-    'put a schedule': async () => bed.broker.putSchedule(bed.partition, bed.nextCall(), { ...TICK, expected: seen }),
-    'look for due schedules': async () => bed.broker.dueSchedules(bed.partition),
+    'set aside': async () => bed.broker.deliveries.setAside(bed.partition, receiptOf('flying'), FAILURE),
+    'trim dead letters': async () => bed.broker.deadLetters.trimDead(bed.partition, { maxCount: 0 }),
+    'trim finished messages': async () => bed.broker.deadLetters.trimFinished(bed.partition),
+    'requeue all': async () => bed.broker.deadLetters.requeueDead(...call(), letters, 0),
+    'remove all': async () => bed.broker.deadLetters.removeDead(...call(), letters),
+    edit: async () => bed.broker.messages.edit(...call(), { storedId: 'due', expected: 'x', envelope: '[1,2]' }),
+    clear: async () => bed.broker.messages.clear(...call(), 'scheduled'),
+    'put a schedule': async () => bed.broker.schedules.putSchedule(...call(), { ...TICK, expected: seen }),
+    'look for due schedules': async () => bed.broker.schedules.dueSchedules(bed.partition),
     'publish an occurrence': async () => occur(),
     'publish an occurrence if no earlier one waits': async () =>
       occur({ unlessBusy: { state: 'r active 9 - 1', series: SERIES } }),
-    'remove a schedule': async () => bed.broker.removeSchedule(bed.partition, bed.nextCall(), 'tick'),
-    'get schedules': async () => bed.broker.getSchedules(bed.partition, ['tick']),
-    locate: async () => bed.broker.locate(bed.partition, 'keyed'),
-    acquire: async () => bed.broker.acquire(bed.partition, OWNER, undefined),
-    release: async () => bed.broker.release(bed.partition, OWNER),
+    'remove a schedule': async () => bed.broker.schedules.removeSchedule(...call(), 'tick'),
+    'get schedules': async () => bed.broker.schedules.getSchedules(bed.partition, ['tick']),
+    locate: async () => bed.broker.messages.locate(bed.partition, 'keyed'),
+    acquire: async () => bed.broker.fleet.acquire(bed.partition, OWNER, undefined),
+    release: async () => bed.broker.fleet.release(bed.partition, OWNER),
   };
 
   const READS: Record<string, () => Promise<unknown>> = {
-    peek: async () => bed.broker.peek(bed.partition, { state: 'dead', limit: 9, maxBytes: 1000 }),
+    peek: async () => bed.broker.messages.peek(bed.partition, { state: 'dead', limit: 9, maxBytes: 1000 }),
     'peek at what is tagged': async () =>
-      bed.broker.peek(bed.partition, { state: 'scheduled', tag: 'x', limit: 9, maxBytes: 1000 }),
-    'peek at the ended': async () => bed.broker.peek(bed.partition, { state: 'finished', limit: 9, maxBytes: 1000 }),
-    get: async () => bed.broker.get(bed.partition, 'flying'),
-    'get what is finished': async () => bed.broker.get(bed.partition, 'done'),
-    'list dead letters': async () => bed.broker.listDead(bed.partition, { limit: 9, withFailures: true }),
-    stats: async () => bed.broker.stats(bed.partition),
-    explain: async () => bed.broker.explain(bed.partition, 'due'),
+      bed.broker.messages.peek(bed.partition, { state: 'scheduled', tag: 'x', limit: 9, maxBytes: 1000 }),
+    'peek at the ended': async () =>
+      bed.broker.messages.peek(bed.partition, { state: 'finished', limit: 9, maxBytes: 1000 }),
+    get: async () => bed.broker.messages.get(bed.partition, 'flying'),
+    'get what is finished': async () => bed.broker.messages.get(bed.partition, 'done'),
+    'list dead letters': async () => bed.broker.deadLetters.listDead(bed.partition, { limit: 9, withFailures: true }),
+    stats: async () => bed.broker.messages.stats(bed.partition),
+    explain: async () => bed.broker.messages.explain(bed.partition, 'due'),
   };
 
   it.each(Object.entries(READS))('is left as it is by those who only look, and an error: %s', async (_, read) => {
@@ -249,7 +246,7 @@ describe('a key that holds another type than ours', () => {
   it('is an error where all of the topic hangs on it', async () => {
     await bed.redis.set(`{${bed.prefix}:orders}:config`, 'not ours');
 
-    await expect(bed.broker.configure('orders', 4)).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE' });
+    await expect(bed.broker.fleet.configure('orders', 4)).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE' });
     expect(await bed.redis.get(`{${bed.prefix}:orders}:config`)).toBe('not ours');
   });
 });
@@ -272,15 +269,15 @@ describe('what is stored beyond all bounds', () => {
     const seen: string[] = [];
     let after: { at: number; storedId: string } | undefined;
     do {
-      const page = await broker.peek(partition, { state: 'dead', limit: 1, maxBytes: 1000, after });
+      const page = await broker.messages.peek(partition, { state: 'dead', limit: 1, maxBytes: 1000, after });
       seen.push(...page.messages.map(({ storedId }) => storedId));
       after = page.next;
     } while (after && seen.length < 50);
     expect(seen).toEqual(scores.map((_, i) => nameOf(i)));
 
-    const letters = await broker.listDead(partition, { limit: 50, withFailures: false });
+    const letters = await broker.deadLetters.listDead(partition, { limit: 50, withFailures: false });
     expect(letters.letters.map(({ storedId }) => storedId)).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g']);
-    expect(await broker.removeDead(partition, bed.nextCall(), letters.letters)).toEqual(
+    expect(await broker.deadLetters.removeDead(partition, bed.nextCall(), letters.letters)).toEqual(
       letters.letters.map(() => true),
     );
   });
@@ -289,11 +286,11 @@ describe('what is stored beyond all bounds', () => {
     'the counter of deliveries, %j: it begins anew, and claims go on',
     async (delivered) => {
       const { broker, redis, keys, partition, claimant } = bed;
-      await broker.publish(partition, bed.nextCall(), [message('a')]);
+      await broker.messages.publish(partition, bed.nextCall(), [message('a')]);
       await redis.hset(keys.meta, 'delivered', delivered);
 
       expect(await claimant.claim()).toMatchObject({ messages: [{ storedId: 'a', token: claimant.token(1) }] });
-      expect((await broker.stats(partition)).counters.delivered).toBe(delivered === '-5' ? -4 : 1);
+      expect((await broker.messages.stats(partition)).counters.delivered).toBe(delivered === '-5' ? -4 : 1);
     },
   );
 
@@ -318,20 +315,22 @@ describe('what is stored beyond all bounds', () => {
     await redis.zadd(keys.keyed, 0, bytes);
     const [claimed] = (await bed.claimant.claim({ max: 1 })).messages;
     const receipt = { storedId: claimed?.storedId ?? '', token: claimed?.token ?? NO_TOKEN };
-    expect(await broker.settle(partition, bed.nextCall(), [{ ...receipt, outcome: DEAD }])).toEqual(['stale']);
+    expect(await broker.deliveries.settle(partition, bed.nextCall(), [{ ...receipt, outcome: DEAD }])).toEqual([
+      'stale',
+    ]);
 
-    const storedId = await broker.setAside(partition, receipt, FAILURE);
+    const storedId = await broker.deliveries.setAside(partition, receipt, FAILURE);
 
     expect(storedId).toBe('a\\xFF\0\\xC3~');
-    expect(await broker.get(partition, storedId ?? '')).toMatchObject({
+    expect(await broker.messages.get(partition, storedId ?? '')).toMatchObject({
       state: 'dead',
       envelope: '[1,2]',
       attempts: 0,
       failure: FAILURE,
     });
-    expect(await broker.get(partition, 'a\\xFF\0\\xC3')).toMatchObject({ state: 'scheduled' });
+    expect(await broker.messages.get(partition, 'a\\xFF\0\\xC3')).toMatchObject({ state: 'scheduled' });
     expect(await redis.zrange(keys.keyed, '0', '-1')).toEqual([storedId]);
-    expect(await broker.setAside(partition, receipt, FAILURE)).toBeUndefined();
+    expect(await broker.deliveries.setAside(partition, receipt, FAILURE)).toBeUndefined();
     expect((await redis.hkeys(keys.messages)).toSorted()).toEqual(['a\\xFF\0\\xC3', storedId]);
   });
 });

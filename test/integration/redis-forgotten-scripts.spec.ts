@@ -13,23 +13,25 @@ describe('scripts that the server has forgotten', () => {
       return call();
     };
     try {
-      expect(await flushed(() => broker.configure('orders', 4))).toMatchObject({ partitions: 4 });
+      expect(await flushed(() => broker.fleet.configure('orders', 4))).toMatchObject({ partitions: 4 });
       await flushed(() => own.claimant.acquire());
-      expect(await flushed(() => broker.publish(partition, own.nextCall(), [message('a')]))).toMatchObject([
+      expect(await flushed(() => broker.messages.publish(partition, own.nextCall(), [message('a')]))).toMatchObject([
         { status: 'created' },
       ]);
       const claimed = await flushed(() => own.claimant.claim());
       const receipt = { storedId: 'a', token: own.claimant.token(1) };
       expect(claimed).toMatchObject({ messages: [receipt] });
-      expect(await flushed(() => broker.extend(partition, LONG, [receipt]))).toEqual(['extended']);
+      expect(await flushed(() => broker.deliveries.extend(partition, LONG, [receipt]))).toEqual(['extended']);
       const settlements = [{ ...receipt, outcome: DEAD }];
-      expect(await flushed(() => broker.settle(partition, own.nextCall(), settlements))).toEqual(['settled']);
-      expect(await flushed(() => broker.get(partition, 'a'))).toMatchObject({ state: 'dead' });
-      expect(await flushed(() => broker.stats(partition))).toMatchObject({ dead: 1 });
-      expect(await flushed(() => broker.cancel(partition, own.nextCall(), 'a'))).toBe('not-found');
-      expect(await flushed(() => broker.trimDead(partition, { maxCount: 0 }))).toBeUndefined();
-      await flushed(() => broker.release(partition, own.claimant.owner));
-      expect(await broker.stats(partition)).toMatchObject({ owner: undefined, dead: 0 });
+      expect(await flushed(() => broker.deliveries.settle(partition, own.nextCall(), settlements))).toEqual([
+        'settled',
+      ]);
+      expect(await flushed(() => broker.messages.get(partition, 'a'))).toMatchObject({ state: 'dead' });
+      expect(await flushed(() => broker.messages.stats(partition))).toMatchObject({ dead: 1 });
+      expect(await flushed(() => broker.messages.cancel(partition, own.nextCall(), 'a'))).toBe('not-found');
+      expect(await flushed(() => broker.deadLetters.trimDead(partition, { maxCount: 0 }))).toBeUndefined();
+      await flushed(() => broker.fleet.release(partition, own.claimant.owner));
+      expect(await broker.messages.stats(partition)).toMatchObject({ owner: undefined, dead: 0 });
     } finally {
       await own.close();
       await redis.stop();

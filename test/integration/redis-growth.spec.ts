@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MAX_BATCH } from '../../lib/store/broker.interface.js';
+import { MAX_BATCH } from '../../lib/store/partition.js';
 import { LONG, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
 import { type PrivateRedis, WITH_DEBUG, startRedis } from '../support/servers/redis-server.js';
@@ -25,7 +25,7 @@ describe('a partition that outgrows the tables of Redis', () => {
       const batch = Array.from({ length: Math.min(MAX_BATCH, total - first) }, (_, i) =>
         message(`id ${first + i}`, { due: { after: LONG }, onDuplicate: 'impossible' }),
       );
-      await bed.broker.publish(bed.partition, bed.nextCall(), batch);
+      await bed.broker.messages.publish(bed.partition, bed.nextCall(), batch);
     }
     published = total;
   }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { type NewMessage, epochOf } from '../../lib/store/broker.interface.js';
-import { RedisKeys } from '../../lib/store/keys.js';
+import { epochOf } from '../../lib/store/fleet/owner.js';
+import type { NewMessage } from '../../lib/store/messages/publish.js';
+import { StoreKeys } from '../../lib/store/keys.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import { Claimant } from '../support/broker/claimant.js';
 import { DEAD, LONG, LONG_AGO, RETRY_LATER, message } from '../support/broker/broker-bed.js';
@@ -24,14 +25,14 @@ describe('the keys of Redis', () => {
   /** Writes something to every key. */
   async function useEverything(): Promise<void> {
     const { broker, partition } = bed;
-    await broker.configure(partition.topic, 8);
-    await broker.setTerms(partition.topic, {});
+    await broker.fleet.configure(partition.topic, 8);
+    await broker.fleet.setTerms(partition.topic, {});
     await bed.claimant.acquire();
-    await broker.heartbeat({ session: 'm', count: 1, length: 60_000, digest: 'd' });
-    await broker.rememberTopics({ digest: 'd', topics: ['orders'] });
+    await broker.fleet.heartbeat({ session: 'm', count: 1, length: 60_000, digest: 'd' });
+    await broker.fleet.rememberTopics({ digest: 'd', topics: ['orders'] });
     const state = { since: 1, version: '1', clockOffset: 0, concurrency: 3, busy: 0, waiting: 0 };
-    await broker.report({ session: 'm', number: 1, state, holdings: { orders: [0] } });
-    await broker.publish(
+    await broker.records.report({ session: 'm', number: 1, state, holdings: { orders: [0] } });
+    await broker.messages.publish(
       partition,
       bed.nextCall(),
       ['0', 'a', 'b', 'c', toStoredId('d', 'key'), toStoredId('e', 'key')].map((id) => message(id, { tags: ['x'] })),
@@ -45,9 +46,9 @@ describe('the keys of Redis', () => {
       { storedId: a.storedId, token: a.token, outcome: DEAD },
       { storedId: b.storedId, token: b.token, outcome: RETRY_LATER },
     ];
-    await broker.settle(partition, bed.nextCall(), settlements);
-    await broker.indexSchedule({ id: 'tick', topic: 'orders', key: 'tick' });
-    await broker.putSchedule(partition, bed.nextCall(), newSchedule('tick', LONG_AGO));
+    await broker.deliveries.settle(partition, bed.nextCall(), settlements);
+    await broker.schedules.indexSchedule({ id: 'tick', topic: 'orders', key: 'tick' });
+    await broker.schedules.putSchedule(partition, bed.nextCall(), newSchedule('tick', LONG_AGO));
   }
 
   /** Writes something to every key that limits need, in another partition and for the topic. */
@@ -55,13 +56,13 @@ describe('the keys of Redis', () => {
     const { broker, nextCall } = bed;
     const claimant = new Claimant(broker, LIMITED);
     await claimant.acquire();
-    await broker.publish(LIMITED, nextCall(), [message(toStoredId('a', 'key'))]);
+    await broker.messages.publish(LIMITED, nextCall(), [message(toStoredId('a', 'key'))]);
     await claimant.claim({ keyLimits: { inFlight: 1 } });
     const rate = { max: 1, per: LONG };
     const ofAnother = ['b', 'c'].map((id) => message(toStoredId(id, 'another')));
-    await broker.publish(LIMITED, nextCall(), ofAnother);
+    await broker.messages.publish(LIMITED, nextCall(), ofAnother);
     await claimant.claim({ keyLimits: { rate } });
-    await broker.permit('orders', {
+    await broker.deliveries.permit('orders', {
       session: 'm',
       sequence: 1,
       limits: { rate },
@@ -134,10 +135,10 @@ describe('the keys of Redis', () => {
     expect(Object.fromEntries(types)).toEqual(expected);
   });
 
-  it('have the names that RedisKeys gives them', async () => {
+  it('have the names that StoreKeys gives them', async () => {
     await useEverything();
     await useLimits();
-    const keys = new RedisKeys(bed.prefix);
+    const keys = new StoreKeys(bed.prefix);
     const { channel, ...partitionKeys } = keys.partition(bed.partition);
     const { channel: fleetChannel, ...fleetKeys } = keys.fleet;
     const limitedKeys = Object.values(keys.partition(LIMITED));
@@ -165,7 +166,7 @@ describe('the keys of Redis', () => {
 
   it('of one partition share a hash tag, so a cluster slot', () => {
     const { channel, ...keys } = bed.keys;
-    const all = [channel, ...Object.values(keys), new RedisKeys(bed.prefix).answered(bed.partition, 'bed')];
+    const all = [channel, ...Object.values(keys), new StoreKeys(bed.prefix).answered(bed.partition, 'bed')];
 
     // The text between the first brace and the next closing one decides the slot.
     const tags = all.map((key) => /^\{([^{}]+)\}[^{}]*$/.exec(key)?.[1]);
@@ -179,7 +180,7 @@ describe('the keys of Redis', () => {
 
     expect(await redis.get(keys.owner)).toBe(claimant.owner);
     expect(await redis.pttl(keys.owner)).toBe(-1);
-    await broker.release(partition, claimant.owner);
+    await broker.fleet.release(partition, claimant.owner);
     expect(await redis.get(keys.owner)).toBe(epochOf(claimant.owner));
     expect(await redis.pttl(keys.owner)).toBe(-1);
   });
@@ -195,7 +196,7 @@ describe('the keys of Redis', () => {
   });
 
   it('are those of one thing, whatever the names of topics', () => {
-    const keys = new RedisKeys('dq');
+    const keys = new StoreKeys('dq');
     const topics = ['fleet', 'probe', 'events', 'topics', 'a', 'a:1', 'fleet:0', 'fleet:0:signals'];
     const all = [
       keys.probe(0),
@@ -214,7 +215,7 @@ describe('the keys of Redis', () => {
   it('the owner loses an end that it had', async () => {
     const { broker, redis, partition, keys, claimant } = bed;
     await redis.set(keys.owner, 'host:1:protocol-1', 'PX', 60_000);
-    expect(await broker.acquire(partition, claimant.owner, 'host:1:protocol-1')).toEqual({ acquired: true });
+    expect(await broker.fleet.acquire(partition, claimant.owner, 'host:1:protocol-1')).toEqual({ acquired: true });
     expect([await redis.get(keys.owner), await redis.pttl(keys.owner)]).toEqual([claimant.owner, -1]);
 
     await redis.pexpire(keys.owner, 60_000);
@@ -225,7 +226,7 @@ describe('the keys of Redis', () => {
   it('the answer to a call expires after two minutes, longer than repeats take', async () => {
     await useEverything();
 
-    const remaining = await bed.redis.pttl(new RedisKeys(bed.prefix).answered(bed.partition, 'bed'));
+    const remaining = await bed.redis.pttl(new StoreKeys(bed.prefix).answered(bed.partition, 'bed'));
     expect(remaining).toBeGreaterThan(60_000);
     expect(remaining).toBeLessThanOrEqual(120_000);
   });
@@ -234,19 +235,19 @@ describe('the keys of Redis', () => {
     const { broker, partition, redis, keys } = bed;
     await useEverything();
     for (const id of ['b', toStoredId('d', 'key'), toStoredId('e', 'key')])
-      expect(await broker.cancel(partition, bed.nextCall(), id)).toBe('cancelled');
-    await broker.trimDead(partition, { maxCount: 0 });
-    const c = await broker.get(partition, 'c');
+      expect(await broker.messages.cancel(partition, bed.nextCall(), id)).toBe('cancelled');
+    await broker.deadLetters.trimDead(partition, { maxCount: 0 });
+    const c = await broker.messages.get(partition, 'c');
     expect(c).toMatchObject({ state: 'in-flight' });
     const settlements = [{ storedId: 'c', token: bed.claimant.token(4), outcome: { kind: 'ack' } as const }];
-    expect(await broker.settle(partition, bed.nextCall(), settlements)).toEqual(['settled']);
+    expect(await broker.deliveries.settle(partition, bed.nextCall(), settlements)).toEqual(['settled']);
 
-    expect(await broker.removeSchedule(partition, bed.nextCall(), 'tick')).toBe(true);
+    expect(await broker.schedules.removeSchedule(partition, bed.nextCall(), 'tick')).toBe(true);
 
     // An owner that keeps nothing of what has ended, after one that has promised nothing in time.
     await bed.claimant.claim({ max: 0, finished: { maxCount: 9 } });
     await bed.claimant.claim();
-    await broker.trimFinished(partition);
+    await broker.deadLetters.trimFinished(partition);
 
     const { owner, meta, places, handed, channel: _channel, ...ofMessages } = keys;
     const stored = await bed.storedKeys();
@@ -262,7 +263,7 @@ describe('the keys of Redis', () => {
     await useEverything();
     const [token, delivery, attempt] = ((await redis.hget(keys.deliveries, 'b')) ?? '').split(' ');
 
-    const moved = await broker.reschedule(partition, bed.nextCall(), 'b', { at: 1_767_268_801_000 });
+    const moved = await broker.messages.reschedule(partition, bed.nextCall(), 'b', { at: 1_767_268_801_000 });
 
     expect(moved).toBe('moved');
     expect(await redis.zscore(keys.scheduled, 'b')).toBe('1767268801000');
@@ -272,9 +273,9 @@ describe('the keys of Redis', () => {
 
   it('hold no delivery record of a message that was moved before its first delivery', async () => {
     const { broker, partition, redis, keys } = bed;
-    await broker.publish(partition, bed.nextCall(), [message('a')]);
+    await broker.messages.publish(partition, bed.nextCall(), [message('a')]);
 
-    expect(await broker.reschedule(partition, bed.nextCall(), 'a', { at: 5 })).toBe('moved');
+    expect(await broker.messages.reschedule(partition, bed.nextCall(), 'a', { at: 5 })).toBe('moved');
 
     expect(await redis.exists(keys.deliveries)).toBe(0);
   });
@@ -283,7 +284,7 @@ describe('the keys of Redis', () => {
     const { broker, partition, redis, keys, claimant } = bed;
     await claimant.acquire();
     const publish = async (fields: Partial<NewMessage>): Promise<number> => {
-      const [result] = await broker.publish(partition, bed.nextCall(), [
+      const [result] = await broker.messages.publish(partition, bed.nextCall(), [
         message('a', { due: { after: LONG }, onDuplicate: 'replace', ...fields }),
       ]);
       return result?.dueAt ?? NaN;
@@ -295,27 +296,27 @@ describe('the keys of Redis', () => {
     expect(await record()).toBe(`f${first} 0 0 0 ${dueAt}`);
     const freeAt = await publish({});
     expect(await record()).toBe(`f${first} 0 0 0 ${freeAt}`);
-    await broker.reschedule(partition, bed.nextCall(), 'a', { at: 5 });
+    await broker.messages.reschedule(partition, bed.nextCall(), 'a', { at: 5 });
     expect(await record()).toBe(`f${first} 0 0 0 5`);
     await claimant.claim();
     expect(await record()).toBe(`${claimant.token(1)} 1 1 5`);
 
     const again = await publish({ maxWait: 1000 });
     expect(await record()).toBe(`r${again}f${again - 1000} ${claimant.token(1)} 1 1 5`);
-    await broker.settle(partition, bed.nextCall(), [
+    await broker.deliveries.settle(partition, bed.nextCall(), [
       { storedId: 'a', token: claimant.token(1), outcome: { kind: 'release' } },
     ]);
     expect(await record()).toBe(`f${again - 1000} 0 0 0 ${again}`);
-    await broker.cancel(partition, bed.nextCall(), 'a');
+    await broker.messages.cancel(partition, bed.nextCall(), 'a');
     expect(await redis.exists(keys.deliveries)).toBe(0);
   });
 
   it('contain an envelope as it was published', async () => {
     const envelope = '[1767225600000,{"text":"ünï\u2028 \u{1F600}"}]';
-    await bed.broker.publish(bed.partition, bed.nextCall(), [message('a', { envelope })]);
+    await bed.broker.messages.publish(bed.partition, bed.nextCall(), [message('a', { envelope })]);
 
     expect(await bed.redis.hget(bed.keys.messages, 'a')).toBe(envelope);
     expect(await bed.redis.hexists(bed.keys.deliveries, 'a')).toBe(0);
-    expect(await bed.broker.get(bed.partition, 'a')).toMatchObject({ envelope });
+    expect(await bed.broker.messages.get(bed.partition, 'a')).toMatchObject({ envelope });
   });
 });

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { AT_ONCE, type ClaimedMessage, type Limits, type PermitReply } from '../../lib/store/broker.interface.js';
+import type { ClaimedMessage } from '../../lib/store/deliveries/claim.js';
+import type { Limits } from '../../lib/store/deliveries/limits.js';
+import { AT_ONCE, type PermitReply } from '../../lib/store/deliveries/permits.js';
 import type { PartitionKeys } from '../../lib/store/keys.js';
 import type { ClaimFields } from '../support/broker/claimant.js';
 import { ACK, LONG, LONG_AGO, message } from '../support/broker/broker-bed.js';
@@ -18,7 +20,7 @@ describe('limits in Redis', () => {
   async function publish(...ids: string[]): Promise<void> {
     for (let first = 0; first < ids.length; first += 200) {
       const messages = ids.slice(first, first + 200).map((id) => message(id));
-      await bed.broker.publish(bed.partition, bed.nextCall(), messages);
+      await bed.broker.messages.publish(bed.partition, bed.nextCall(), messages);
     }
   }
 
@@ -28,7 +30,7 @@ describe('limits in Redis', () => {
 
   async function settle(claimed: ClaimedMessage): Promise<void> {
     const { storedId, token } = claimed;
-    await bed.broker.settle(bed.partition, bed.nextCall(), [{ storedId, token, outcome: ACK }]);
+    await bed.broker.deliveries.settle(bed.partition, bed.nextCall(), [{ storedId, token, outcome: ACK }]);
   }
 
   async function pass(milliseconds: number): Promise<void> {
@@ -91,7 +93,7 @@ describe('limits in Redis', () => {
     it('a hold that lies too far ahead counts as none', async () => {
       await publish('a');
       await bed.redis.hset(bed.keys.meta, 'held', FOR_EVER);
-      expect((await bed.broker.stats(bed.partition)).heldUntil).toBeUndefined();
+      expect((await bed.broker.messages.stats(bed.partition)).heldUntil).toBeUndefined();
       expect(await claim(undefined)).toHaveLength(1);
       await bed.redis.hset(bed.keys.meta, 'held', 'soon');
       await publish('b');
@@ -119,7 +121,9 @@ describe('limits in Redis', () => {
       const { storedId, token } = first;
       const outcome = { kind: 'put-off', delay: LONG, scope: 'key' } as const;
       const call = bed.nextCall();
-      expect(await bed.broker.settle(bed.partition, call, [{ storedId, token, outcome }])).toEqual(['settled']);
+      expect(await bed.broker.deliveries.settle(bed.partition, call, [{ storedId, token, outcome }])).toEqual([
+        'settled',
+      ]);
       expect(await bed.redis.zscore(bed.keys.inflight, storedId)).toBeNull();
       expect(await bed.redis.zscore(bed.keys.resting, 'k')).not.toBeNull();
     });
@@ -129,7 +133,7 @@ describe('limits in Redis', () => {
     let sequence = 0;
 
     async function permit(limits: Limits, wanted = 5, begin = AT_ONCE): Promise<PermitReply> {
-      return bed.broker.permit('orders', {
+      return bed.broker.deliveries.permit('orders', {
         session: 'host:1:me',
         sequence: ++sequence,
         limits,
@@ -171,10 +175,10 @@ describe('limits in Redis', () => {
     });
 
     it('limits that cannot be read are none', async () => {
-      await bed.broker.configure('orders', 3, undefined, { limits: { inFlight: { topic: 3 } } });
+      await bed.broker.fleet.configure('orders', 3, undefined, { limits: { inFlight: { topic: 3 } } });
       await bed.redis.hset(`{${bed.prefix}:orders}:config`, 'limits', 'many');
-      expect(await bed.broker.configOf('orders')).toMatchObject({ partitions: 3 });
-      expect((await bed.broker.configOf('orders'))?.limits).toBeUndefined();
+      expect(await bed.broker.fleet.configOf('orders')).toMatchObject({ partitions: 3 });
+      expect((await bed.broker.fleet.configOf('orders'))?.limits).toBeUndefined();
     });
 
     it('permits are gone once they count no more, and no repeat of a call can ask for its answer', async () => {
@@ -196,7 +200,7 @@ describe('limits in Redis', () => {
       const times: number[] = [];
       for (let i = 0; i < 300; i++) {
         const begin = performance.now();
-        await bed.broker.permit('orders', {
+        await bed.broker.deliveries.permit('orders', {
           session: `host:${i}:me`,
           sequence: 1,
           limits,
@@ -225,7 +229,7 @@ describe('limits in Redis', () => {
       let claimed: ClaimedMessage[] = [];
       for (let n = 0; n < 80; n++) claimed = [...claimed, ...(await claim(limits))];
       expect(claimed.map(({ storedId }) => storedId).toSorted()).toEqual(['m0\0hot', 'other']);
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ due: 0, blocked: 19_999 });
+      expect(await bed.broker.messages.stats(bed.partition)).toMatchObject({ due: 0, blocked: 19_999 });
 
       for (let n = 0; n < 150; n++) {
         for (const one of claimed) await settle(one);
@@ -234,13 +238,13 @@ describe('limits in Redis', () => {
       const stats = await bed.redis.info('commandstats');
       const [, calls, microseconds] = /cmdstat_evalsha:calls=(\d+),usec=(\d+)/.exec(stats) ?? [];
       console.info(`20,000 of one key: ${(Number(microseconds) / Number(calls) / 1000).toFixed(2)} ms a script`);
-      expect((await bed.broker.stats(bed.partition)).blocked).toBeLessThan(19_999);
+      expect((await bed.broker.messages.stats(bed.partition)).blocked).toBeLessThan(19_999);
     });
 
     it('a claim parks 400 at most', async () => {
       await publish(...Array.from({ length: 600 }, (_, i) => `m${i}\0hot`));
       expect(await claim({ inFlight: 1 })).toHaveLength(1);
-      expect((await bed.broker.stats(bed.partition)).blocked).toBeLessThan(400);
+      expect((await bed.broker.messages.stats(bed.partition)).blocked).toBeLessThan(400);
     });
 
     it('a claim forgets many keys of which nothing counts, and asks for no claim at once for the others', async () => {
@@ -255,7 +259,9 @@ describe('limits in Redis', () => {
 
     it('hands out what was due first first', async () => {
       for (let i = 0; i < 5; i++) {
-        await bed.broker.publish(bed.partition, bed.nextCall(), [message(`m${i}\0k`, { due: { at: LONG_AGO - i } })]);
+        await bed.broker.messages.publish(bed.partition, bed.nextCall(), [
+          message(`m${i}\0k`, { due: { at: LONG_AGO - i } }),
+        ]);
       }
       const handled: string[] = [];
       for (let n = 0; n < 5; n++) {

@@ -32,7 +32,7 @@ function describeLink(settings: () => RedisSettings): void {
   /** Publishes the earliest message of its partition. */
   async function publish(): Promise<void> {
     const at = 1_000_000 - ++sequence;
-    await broker.publish(PARTITION, { caller: 'test', sequence }, [message(`at ${at}`, { due: { at } })]);
+    await broker.messages.publish(PARTITION, { caller: 'test', sequence }, [message(`at ${at}`, { due: { at } })]);
   }
 
   it('answers if all is well, and changes nothing', async () => {
@@ -64,7 +64,7 @@ function describeLink(settings: () => RedisSettings): void {
   );
 
   it('fails the calls under way, which may be repeated', async () => {
-    const call = broker.stats(PARTITION);
+    const call = broker.messages.stats(PARTITION);
     broker.link.rebuild('calls');
     const outcome = await call.then(
       () => undefined,
@@ -73,8 +73,8 @@ function describeLink(settings: () => RedisSettings): void {
 
     // A client of a cluster sends them again.
     expect([undefined, BrokerUnavailableError]).toContain(outcome && (outcome as Error).constructor);
-    await until('calls to work', async () => broker.stats(PARTITION).then(...SERVED));
-    expect(await broker.stats(PARTITION)).toMatchObject({ scheduled: 0 });
+    await until('calls to work', async () => broker.messages.stats(PARTITION).then(...SERVED));
+    expect(await broker.messages.stats(PARTITION)).toMatchObject({ scheduled: 0 });
   });
 
   it('is not opened again once it is closed', async () => {

@@ -1,5 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { MAX_BATCH, type ClaimedMessage, type Outcome, type SettleStatus } from '../../lib/store/broker.interface.js';
+import type { SettleStatus } from '../../lib/messages/settle-status.js';
+import type { ClaimedMessage } from '../../lib/store/deliveries/claim.js';
+import type { Outcome } from '../../lib/store/deliveries/settle.js';
+import { MAX_BATCH } from '../../lib/store/partition.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import { ACK, DEAD, LONG, RETRY, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';
@@ -33,7 +36,7 @@ describe('Redis under load', () => {
     status: SettleStatus = 'settled',
   ): Promise<void> {
     const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome }));
-    const statuses = await bed.broker.settle(bed.partition, bed.nextCall(), settlements);
+    const statuses = await bed.broker.deliveries.settle(bed.partition, bed.nextCall(), settlements);
     expect(statuses).toEqual(messages.map(() => status));
   }
 
@@ -59,7 +62,7 @@ describe('Redis under load', () => {
   async function publishLarge(from: number, to: number): Promise<void> {
     for (let i = from; i < to; i++) {
       const envelope = `[${i},"${'x'.repeat(MIB - 10)}"]`;
-      await bed.broker.publish(bed.partition, bed.nextCall(), [
+      await bed.broker.messages.publish(bed.partition, bed.nextCall(), [
         message(`large-${String(i).padStart(2, '0')}`, { envelope }),
       ]);
     }
@@ -89,7 +92,7 @@ describe('Redis under load', () => {
     const time = await scriptTime('20,000 due at once', async () => {
       for (let first = 0; first < COUNT; first += MAX_BATCH) {
         const batch = ids.slice(first, first + MAX_BATCH).map((id) => message(id));
-        await bed.broker.publish(bed.partition, bed.nextCall(), batch);
+        await bed.broker.messages.publish(bed.partition, bed.nextCall(), batch);
       }
       while (claimed.length < COUNT) {
         const result = await bed.claimant.claim();
@@ -101,7 +104,7 @@ describe('Redis under load', () => {
 
     expect(claimed).toEqual(ids);
     expect(time).toBeLessThan(LONGEST_BLOCK);
-    expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 0, inFlight: 0 });
+    expect(await bed.broker.messages.stats(bed.partition)).toMatchObject({ scheduled: 0, inFlight: 0 });
   });
 
   it('full calls of every other kind work, in short steps', async () => {
@@ -109,9 +112,9 @@ describe('Redis under load', () => {
     const keyed = Array.from({ length: MAX_BATCH }, (_, i) => message(toStoredId(`id-${i}`, 'key')));
 
     const time = await scriptTime(`calls of ${MAX_BATCH}`, async () => {
-      await broker.publish(partition, bed.nextCall(), keyed);
+      await broker.messages.publish(partition, bed.nextCall(), keyed);
       for (const fields of [{ maxWait: 0, onDuplicate: 'replace' }, { onDuplicate: 'earliest' }] as const) {
-        await broker.publish(
+        await broker.messages.publish(
           partition,
           bed.nextCall(),
           keyed.map(({ storedId }) => message(storedId, fields)),
@@ -120,7 +123,7 @@ describe('Redis under load', () => {
       const first = await claimant.claim({ lease: 30 });
       expect(first.messages).toHaveLength(MAX_BATCH);
       expect((await claimant.repeat()).messages).toHaveLength(MAX_BATCH);
-      await broker.extend(partition, 1, first.messages);
+      await broker.deliveries.extend(partition, 1, first.messages);
       await serverTimeReaches(redis, (await serverTime(redis)) + 1);
       const again = await claimant.claim();
       expect(again.messages).toHaveLength(MAX_BATCH);
@@ -129,7 +132,7 @@ describe('Redis under load', () => {
       await settle(third.messages, RETRY);
       await serverTimeReaches(redis, (await serverTime(redis)) + 1);
       const fourth = await claimant.claim();
-      await broker.publish(
+      await broker.messages.publish(
         partition,
         bed.nextCall(),
         keyed.map(({ storedId }) => message(storedId, { onDuplicate: 'replace' })),
@@ -138,8 +141,8 @@ describe('Redis under load', () => {
       const fifth = await claimant.claim();
       await settle(fifth.messages, DEAD);
       for (let left = MAX_BATCH; left > 0;) {
-        await broker.trimDead(partition, { maxCount: 0 });
-        ({ dead: left } = await broker.stats(partition));
+        await broker.deadLetters.trimDead(partition, { maxCount: 0 });
+        ({ dead: left } = await broker.messages.stats(partition));
       }
     });
 
@@ -157,7 +160,8 @@ describe('Redis under load', () => {
     const { broker, partition, redis, nextCall } = bed;
     const publish = async (ids: readonly string[]): Promise<void> => {
       const envelope = `[1,"${'x'.repeat(length)}"]`;
-      for (const id of ids) await broker.publish(partition, nextCall(), [message(id, { envelope, tags: ['x'] })]);
+      for (const id of ids)
+        await broker.messages.publish(partition, nextCall(), [message(id, { envelope, tags: ['x'] })]);
     };
     const finished = { maxCount: 5000 };
     const [acked, drained, tagged] = [idsOf('acked'), idsOf('drained'), idsOf('tagged')];
@@ -169,35 +173,39 @@ describe('Redis under load', () => {
       // As many as consumers send in one call.
       const atOnce = Math.max(1, Math.min(MAX_BATCH, Math.floor((256 * 1024) / length)));
       for (let first = 0; first < MAX_BATCH; first += atOnce) await settle(claimed.slice(first, first + atOnce), ACK);
-      const refused = await broker.publish(
+      const refused = await broker.messages.publish(
         partition,
         nextCall(),
         acked.map((id) => message(id)),
       );
       expect(refused.map(({ status }) => status)).toEqual(acked.map(() => 'rejected'));
       await publish(drained);
-      for (let more = true; more;) ({ more } = await broker.clear(partition, nextCall(), 'scheduled'));
+      for (let more = true; more;) ({ more } = await broker.messages.clear(partition, nextCall(), 'scheduled'));
       await publish(tagged);
       let after: string | undefined;
-      do ({ next: after } = await broker.cancelTagged(partition, nextCall(), 'x', after));
+      do ({ next: after } = await broker.messages.cancelTagged(partition, nextCall(), 'x', after));
       while (after !== undefined);
-      expect(await broker.stats(partition)).toMatchObject({ finished: 3 * MAX_BATCH, inFlight: 0, scheduled: 0 });
+      expect(await broker.messages.stats(partition)).toMatchObject({
+        finished: 3 * MAX_BATCH,
+        inFlight: 0,
+        scheduled: 0,
+      });
       await publish(acked.map((id) => `${id} once`));
       let once = 0;
       while (once < MAX_BATCH) once += (await bed.claimant.claim({ finished, lease: 0 })).messages.length;
       await bed.claimant.claim({ finished: { maxCount: 1 } });
-      for (let next: number | undefined = 0; next === 0;) next = await broker.trimFinished(partition);
+      for (let next: number | undefined = 0; next === 0;) next = await broker.deadLetters.trimFinished(partition);
     });
 
     expect(time).toBeLessThan(LONGEST_BLOCK);
-    expect(await broker.stats(partition)).toMatchObject({ finished: 1, inFlight: 0, scheduled: 0 });
+    expect(await broker.messages.stats(partition)).toMatchObject({ finished: 1, inFlight: 0, scheduled: 0 });
     expect(await redis.zcard(bed.keys.keyed)).toBe(1);
   });
 
   it('finds the deliveries of a lost reply among thousands in flight', async () => {
     for (let first = 0; first < 4000; first += MAX_BATCH) {
       const batch = Array.from({ length: MAX_BATCH }, (_, i) => message(`id-${first + i}`));
-      await bed.broker.publish(bed.partition, bed.nextCall(), batch);
+      await bed.broker.messages.publish(bed.partition, bed.nextCall(), batch);
     }
     for (let claimed = 0; claimed < 4000 - MAX_BATCH;) claimed = (await bed.claimant.claim()).delivered;
     const lost = await bed.claimant.claim();
@@ -211,7 +219,7 @@ describe('Redis under load', () => {
   });
 
   it('what a claim has handed out at most once is read for a repeat of it alone', async () => {
-    await bed.broker.publish(bed.partition, bed.nextCall(), [message('a')]);
+    await bed.broker.messages.publish(bed.partition, bed.nextCall(), [message('a')]);
     const reads = async (claim: () => Promise<unknown>): Promise<number> => {
       await bed.redis.config('RESETSTAT');
       await claim();
@@ -239,7 +247,7 @@ describe('Redis under load', () => {
     });
 
     it('behind small ones, a claim stops at about 1 MiB too', async () => {
-      await bed.broker.publish(
+      await bed.broker.messages.publish(
         bed.partition,
         bed.nextCall(),
         Array.from({ length: 12 }, (_, i) => message(`a-${i}`)),
@@ -262,9 +270,9 @@ describe('Redis under load', () => {
       while (claimed.length < 3) claimed.push(...(await bed.claimant.claim({ finished: { maxCount: 10 } })).messages);
       const settlements = claimed.map(({ storedId, token }) => ({ storedId, token, outcome: ACK }));
 
-      const answers = await bed.broker.settle(bed.partition, bed.nextCall(), settlements);
+      const answers = await bed.broker.deliveries.settle(bed.partition, bed.nextCall(), settlements);
       expect(answers).toEqual(['settled', 'later', 'later']);
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ finished: 1, inFlight: 2 });
+      expect(await bed.broker.messages.stats(bed.partition)).toMatchObject({ finished: 1, inFlight: 2 });
     });
 
     it('that are gone, a claim returns as many small ones as before', async () => {
@@ -272,7 +280,7 @@ describe('Redis under load', () => {
       const [large] = (await bed.claimant.claim()).messages;
       await settle(large ? [large] : [], ACK);
       const small = Array.from({ length: MAX_BATCH }, (_, i) => message(`small-${i}`));
-      await bed.broker.publish(bed.partition, bed.nextCall(), small);
+      await bed.broker.messages.publish(bed.partition, bed.nextCall(), small);
 
       const time = await scriptTime('400 small ones where a large one has been', async () => {
         expect((await bed.claimant.claim()).messages).toHaveLength(MAX_BATCH);
@@ -285,13 +293,13 @@ describe('Redis under load', () => {
       for (let left = 20; left > 0;) {
         const result = await bed.claimant.claim({ lease: 1 });
         left -= result.messages.length;
-        await bed.broker.extend(bed.partition, LONG, result.messages);
+        await bed.broker.deliveries.extend(bed.partition, LONG, result.messages);
       }
       const receipts = Array.from({ length: 20 }, (_, i) => ({
         storedId: `large-${String(i).padStart(2, '0')}`,
         token: bed.claimant.token(i + 1),
       }));
-      expect(await bed.broker.extend(bed.partition, 0, receipts)).toEqual(receipts.map(() => 'extended'));
+      expect(await bed.broker.deliveries.extend(bed.partition, 0, receipts)).toEqual(receipts.map(() => 'extended'));
 
       const { messages } = await bed.claimant.claim();
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as ioredis from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { CallId, Partition } from '../../lib/store/broker.interface.js';
+import type { CallId, Partition } from '../../lib/store/partition.js';
 import { RedisConnection } from '../../lib/engines/redis/connection/redis-connection.js';
-import { RedisKeys } from '../../lib/store/keys.js';
+import { StoreKeys } from '../../lib/store/keys.js';
 import { FEWEST_TRAITS } from '../../lib/engines/redis/connection/server-traits.js';
 import { SignalSubscriber } from '../../lib/engines/redis/connection/signal-subscriber.js';
 import { SystemClock } from '../../lib/time/clock.js';
@@ -17,7 +17,7 @@ import { eventually, until } from '../support/waiting.js';
 
 const PREFIX = 'nodes';
 const TOPIC = 'orders';
-const keys = new RedisKeys(PREFIX);
+const keys = new StoreKeys(PREFIX);
 
 let sequence = 0;
 const nextCall = (): CallId => ({ caller: 'test', sequence: ++sequence });
@@ -105,7 +105,7 @@ describe.each(servesClusters ? [3] : [])('the %i nodes of a cluster', (size) => 
 
     it('which every call of a partition shows', async () => {
       second().ahead = 200_000;
-      await broker.pause(partitionOf(second()), nextCall());
+      await broker.deliveries.pause(partitionOf(second()), nextCall());
 
       expect(cluster.nodes.map(aheadOf)).toEqual([0, 200_000, -3_000_000]);
     });
@@ -116,14 +116,16 @@ describe.each(servesClusters ? [3] : [])('the %i nodes of a cluster', (size) => 
       await second().stop();
       const before = Date.now();
       await broker.connect();
-      await broker.pause(partitionOf(first()), nextCall());
+      await broker.deliveries.pause(partitionOf(first()), nextCall());
       await broker.link.ping();
 
       expect(broker.link.unreachable).toMatchObject([
         { address: second().address, error: { message: expect.stringContaining('ECONNREFUSED') } },
       ]);
       expect(broker.link.unreachable[0]?.since.getTime()).toBeGreaterThanOrEqual(before - 1);
-      const error: unknown = await broker.pause(partitionOf(second()), nextCall()).catch((reason: unknown) => reason);
+      const error: unknown = await broker.deliveries
+        .pause(partitionOf(second()), nextCall())
+        .catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(BrokerUnavailableError);
       expect(error).toMatchObject({
         transient: true,
@@ -170,7 +172,7 @@ describe.each(servesClusters ? [3] : [])('the %i nodes of a cluster', (size) => 
       await listening.atLeast(1);
       await second().stop();
       const refused = async (): Promise<unknown> =>
-        broker.pause(partitionOf(second()), nextCall()).catch((error: unknown) => error);
+        broker.deliveries.pause(partitionOf(second()), nextCall()).catch((error: unknown) => error);
       expect(await refused()).toBeInstanceOf(BrokerUnavailableError);
       const before = slotLooks();
       const from = performance.now();
@@ -254,8 +256,8 @@ describe.each(servesClusters ? [3] : [])('the %i nodes of a cluster', (size) => 
       broker.watchPartition(partitionOf(first()), () => {});
       broker.watchPartition(partitionOf(second()), () => {});
       await broker.link.listen();
-      await broker.resume(partitionOf(first()), nextCall());
-      await broker.resume(partitionOf(second()), nextCall());
+      await broker.deliveries.resume(partitionOf(first()), nextCall());
+      await broker.deliveries.resume(partitionOf(second()), nextCall());
 
       expect(signalsOf(first()).at(-1)).toBe('PUBLISH');
       expect(signalsOf(second()).at(-1)).toBe('SPUBLISH');
@@ -274,13 +276,13 @@ describe.each(servesClusters ? [3] : [])('the %i nodes of a cluster', (size) => 
         () => listening.listener(),
       );
       await listening.atLeast(1);
-      await broker.resume(partitionOf(first()), nextCall());
+      await broker.deliveries.resume(partitionOf(first()), nextCall());
       expect(signalsOf(first()).at(-1)).toBe('PUBLISH');
       await first().stop();
       first().traits = second().traits;
       await first().start();
       await eventually(async () => {
-        await broker.resume(partitionOf(first()), nextCall());
+        await broker.deliveries.resume(partitionOf(first()), nextCall());
         expect(signalsOf(first()).at(-1)).toBe('SPUBLISH');
       });
       await until('the new kind of subscription', () => first().commands.includes('SSUBSCRIBE'));

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { NewMessage, TopicOrder } from '../../lib/store/broker.interface.js';
+import type { TopicOrder } from '../../lib/store/fleet/topic-config.js';
+import type { NewMessage } from '../../lib/store/messages/publish.js';
 import { ACK, DEAD, FAILURE, LONG, LONG_AGO, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
 
@@ -20,7 +21,7 @@ describe('what is damaged of the order in Redis', () => {
 
   async function publish(ids: readonly string[], fields: Partial<NewMessage> = {}, order: TopicOrder = 'continue') {
     const messages = ids.map((id) => message(id, fields));
-    await bed.broker.publish(bed.partition, bed.nextCall(), messages, { order });
+    await bed.broker.messages.publish(bed.partition, bed.nextCall(), messages, { order });
   }
 
   /** Claims and acknowledges until nothing is due any more; what one claim brings is one entry. */
@@ -32,12 +33,12 @@ describe('what is damaged of the order in Redis', () => {
       if (messages.length === 0) continue;
       claims.push(messages.map(({ storedId }) => storedId));
       const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome: ACK }));
-      await bed.broker.settle(bed.partition, bed.nextCall(), settlements);
+      await bed.broker.deliveries.settle(bed.partition, bed.nextCall(), settlements);
     }
   }
 
   async function nothingIsLeft(): Promise<void> {
-    const { scheduled, blocked, inFlight } = await bed.broker.stats(bed.partition);
+    const { scheduled, blocked, inFlight } = await bed.broker.messages.stats(bed.partition);
     expect({ scheduled, blocked, inFlight }).toEqual({ scheduled: 0, blocked: 0, inFlight: 0 });
   }
 
@@ -130,12 +131,12 @@ describe('what is damaged of the order in Redis', () => {
     'the place of a head is %j: what is due earlier comes before it or behind it, and its time stays',
     async (place) => {
       await publish([HEAD], { due: { after: LONG } });
-      const before = await bed.broker.get(bed.partition, HEAD);
+      const before = await bed.broker.messages.get(bed.partition, HEAD);
       await bed.redis.hset(bed.keys.places, `place:${HEAD}`, place);
       await publish([SECOND], { due: { after: LONG / 2 } });
 
-      expect(await bed.broker.get(bed.partition, HEAD)).toMatchObject({ state: 'scheduled', at: before?.at });
-      const { scheduled, blocked } = await bed.broker.stats(bed.partition);
+      expect(await bed.broker.messages.get(bed.partition, HEAD)).toMatchObject({ state: 'scheduled', at: before?.at });
+      const { scheduled, blocked } = await bed.broker.messages.stats(bed.partition);
       expect({ scheduled, blocked }).toEqual({ scheduled: 2, blocked: 1 });
     },
   );
@@ -144,7 +145,7 @@ describe('what is damaged of the order in Redis', () => {
     await publish(LINE);
     await bed.redis.hset(bed.keys.places, 'mode', 'banana');
     const [claimed] = (await bed.claimant.claim({ max: 1 })).messages;
-    await bed.broker.settle(bed.partition, bed.nextCall(), [
+    await bed.broker.deliveries.settle(bed.partition, bed.nextCall(), [
       { storedId: HEAD, token: claimed?.token ?? '', outcome: DEAD },
     ]);
 
@@ -159,7 +160,7 @@ describe('what is damaged of the order in Redis', () => {
     await publish([HEAD], {}, 'block');
     const [claimed] = (await bed.claimant.claim({ max: 1 })).messages;
     const receipt = { storedId: claimed?.storedId ?? '', token: claimed?.token ?? '' };
-    expect(await bed.broker.setAside(bed.partition, receipt, FAILURE)).toBe('a\\xFF\0k');
+    expect(await bed.broker.deliveries.setAside(bed.partition, receipt, FAILURE)).toBe('a\\xFF\0k');
 
     expect((await bed.claimant.claim()).messages).toMatchObject([{ storedId: HEAD }]);
   });

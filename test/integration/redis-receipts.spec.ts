@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { type ClaimedMessage, type Outcome, epochOf, ownerOf } from '../../lib/store/broker.interface.js';
+import type { ClaimedMessage } from '../../lib/store/deliveries/claim.js';
+import type { Outcome } from '../../lib/store/deliveries/settle.js';
+import { epochOf, ownerOf } from '../../lib/store/fleet/owner.js';
 import { ACK, DEAD, LONG, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';
 
@@ -13,11 +15,11 @@ describe('a receipt is never valid twice', () => {
 
   async function publish(...ids: string[]): Promise<void> {
     const messages = ids.map((id) => message(id));
-    await bed.broker.publish(bed.partition, bed.nextCall(), messages);
+    await bed.broker.messages.publish(bed.partition, bed.nextCall(), messages);
   }
 
   async function settle({ storedId, token }: ClaimedMessage, outcome: Outcome): Promise<string | undefined> {
-    return (await bed.broker.settle(bed.partition, bed.nextCall(), [{ storedId, token, outcome }]))[0];
+    return (await bed.broker.deliveries.settle(bed.partition, bed.nextCall(), [{ storedId, token, outcome }]))[0];
   }
 
   async function claimOne(lease = LONG): Promise<ClaimedMessage> {
@@ -48,7 +50,7 @@ describe('a receipt is never valid twice', () => {
     expect(again).toMatchObject({ storedId: 'a', attempt: 1 });
     expect(again.token).not.toBe(lost.token);
     expect(await settle(lost, ACK)).toBe('stale');
-    expect(await bed.broker.extend(bed.partition, LONG, [lost])).toEqual(['lost']);
+    expect(await bed.broker.deliveries.extend(bed.partition, LONG, [lost])).toEqual(['lost']);
     expect(await settle(again, ACK)).toBe('settled');
   });
 
@@ -75,14 +77,14 @@ describe('a receipt is never valid twice', () => {
     await bed.redis.unlink(...(await bed.storedKeys()));
     await publish('a');
 
-    expect(await bed.broker.claim(bed.partition, bed.claimant.next())).toEqual({
+    expect(await bed.broker.deliveries.claim(bed.partition, bed.claimant.next())).toEqual({
       status: 'not-owner',
       owner: undefined,
     });
     const heir = ownerOf('heirs-epoch', 'heir');
-    await bed.broker.acquire(bed.partition, heir, undefined);
+    await bed.broker.fleet.acquire(bed.partition, heir, undefined);
     const request = bed.claimant.next({ owner: heir, sequence: 1, delivered: 0 });
-    expect(await bed.broker.claim(bed.partition, request)).toMatchObject({ messages: [{ storedId: 'a' }] });
+    expect(await bed.broker.deliveries.claim(bed.partition, request)).toMatchObject({ messages: [{ storedId: 'a' }] });
     expect(await settle(lost, ACK)).toBe('stale');
   });
 
@@ -118,10 +120,12 @@ describe('a receipt is never valid twice', () => {
     await bed.redis.hset(bed.keys.meta, 'claim', `${epochOf(bed.claimant.owner)} 7 0`);
 
     const refused = { status: 'not-owner', owner: bed.claimant.owner };
-    expect(await bed.broker.claim(bed.partition, bed.claimant.next())).toEqual(refused);
+    expect(await bed.broker.deliveries.claim(bed.partition, bed.claimant.next())).toEqual(refused);
     const owner = ownerOf('next-epoch', 'owner');
-    expect(await bed.broker.acquire(bed.partition, owner, bed.claimant.owner)).toEqual({ acquired: true });
-    expect(await bed.broker.claim(bed.partition, bed.claimant.next({ owner }))).toMatchObject({ delivered: 1 });
+    expect(await bed.broker.fleet.acquire(bed.partition, owner, bed.claimant.owner)).toEqual({ acquired: true });
+    expect(await bed.broker.deliveries.claim(bed.partition, bed.claimant.next({ owner }))).toMatchObject({
+      delivered: 1,
+    });
   });
 
   it('if a record is damaged while its message is in flight', async () => {
@@ -143,16 +147,16 @@ describe('a claim that the script cannot use', () => {
   beforeEach(async () => {
     bed = await openRedisBed(inject('redisUrl'));
     await bed.claimant.acquire();
-    await bed.broker.publish(bed.partition, bed.nextCall(), [message('a')]);
+    await bed.broker.messages.publish(bed.partition, bed.nextCall(), [message('a')]);
   });
   afterEach(() => bed.close());
 
   for (const fields of [{ sequence: 0 }, { sequence: NaN }, { delivered: -1 }, { delivered: 1e300 }]) {
     it(`is refused, and changes nothing: ${JSON.stringify(fields)}`, async () => {
-      const claiming = bed.broker.claim(bed.partition, bed.claimant.next(fields));
+      const claiming = bed.broker.deliveries.claim(bed.partition, bed.claimant.next(fields));
 
       await expect(claiming).rejects.toMatchObject({ message: expect.stringContaining('REFUSED') as string });
-      expect(await bed.broker.get(bed.partition, 'a')).toMatchObject({ state: 'scheduled', deliveries: 0 });
+      expect(await bed.broker.messages.get(bed.partition, 'a')).toMatchObject({ state: 'scheduled', deliveries: 0 });
       expect(await bed.redis.hexists(bed.keys.meta, 'claim')).toBe(0);
     });
   }

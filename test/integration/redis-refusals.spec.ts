@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RedisBroker } from '../../lib/engines/redis/redis.broker.js';
-import { serveWithin } from '../../lib/store/serve.js';
+import { serveWithin } from '../../lib/store/calls/serve.js';
 import { DelayQueueError } from '../../lib/errors/delay-queue.error.js';
 import { message } from '../support/broker/broker-bed.js';
 import { SystemClock } from '../../lib/time/clock.js';
@@ -58,7 +58,7 @@ describe('if Redis refuses to serve', () => {
     const failures: unknown[] = [];
     const published = serveWithin(new SystemClock(), SOON, async () => {
       try {
-        return await bed.broker.publish(bed.partition, call, [message('a')]);
+        return await bed.broker.messages.publish(bed.partition, call, [message('a')]);
       } catch (error) {
         failures.push(error);
         throw error;
@@ -69,13 +69,13 @@ describe('if Redis refuses to serve', () => {
 
     expect(await published).toMatchObject([{ status: 'created' }]);
     expect((failures[0] as Error).message).toContain(text);
-    expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1 });
+    expect(await bed.broker.messages.stats(bed.partition)).toMatchObject({ scheduled: 1 });
   });
 
   it('since it is a replica: a publish rejects as one that may be repeated, after a failover', async () => {
     await bed.redis.replicaof('127.0.0.1', await freePort());
     try {
-      const error = await refusal(bed.broker.publish(bed.partition, bed.nextCall(), [message('a')]));
+      const error = await refusal(bed.broker.messages.publish(bed.partition, bed.nextCall(), [message('a')]));
 
       expect(error.message).toContain(`${at()}this Redis is a read-only replica; connect to the primary (`);
       expect(error.message).toContain("READONLY You can't write");
@@ -87,7 +87,7 @@ describe('if Redis refuses to serve', () => {
     // The connection is being made anew: nothing else is known to be wrong with it.
     const call = bed.nextCall();
     const results = await until('the publish to be served', async () =>
-      bed.broker.publish(bed.partition, call, [message('a')]).catch(() => undefined),
+      bed.broker.messages.publish(bed.partition, call, [message('a')]).catch(() => undefined),
     );
     expect(results).toMatchObject([{ status: 'created' }]);
   });
@@ -96,7 +96,7 @@ describe('if Redis refuses to serve', () => {
     const config = `{${bed.prefix}:orders}:config`;
     await bed.redis.set(config, 'not a hash');
 
-    for (const call of [bed.broker.configOf('orders'), bed.broker.configure('orders', 4)]) {
+    for (const call of [bed.broker.fleet.configOf('orders'), bed.broker.fleet.configure('orders', 4)]) {
       const error = await refusal(call);
       expect(error.message).toContain(`${at()}a key of this module holds a value that it did not write (`);
       expect(error.message).toContain('WRONGTYPE');
@@ -168,7 +168,7 @@ describe('if Redis refuses to serve', () => {
         await broker.connect();
         await allow(bed, ...rules);
 
-        const error = await refusal(broker.publish(bed.partition, bed.nextCall(), [message('a')]));
+        const error = await refusal(broker.messages.publish(bed.partition, bed.nextCall(), [message('a')]));
 
         expect(error.message).toContain(`${at()}${DENIED}`);
         expect(error.message).not.toContain('secret');
@@ -181,7 +181,7 @@ describe('if Redis refuses to serve', () => {
       await broker.connect();
       await allow(bed, '-zrangebylex');
 
-      const error = await refusal(broker.locate(bed.partition, 'a'));
+      const error = await refusal(broker.messages.locate(bed.partition, 'a'));
 
       expect(error.message).toContain(`${at()}${DENIED} (NOPERM `);
       expect(error.transient).toBe(false);
@@ -203,11 +203,11 @@ describe('if Redis refuses to serve', () => {
       const broker = await brokerAs(...ALL);
       await broker.connect();
       await allow(bed, '-zadd');
-      await refusal(broker.publish(bed.partition, bed.nextCall(), [message('a')]));
-      expect(await bed.broker.get(bed.partition, 'a')).toBeUndefined();
+      await refusal(broker.messages.publish(bed.partition, bed.nextCall(), [message('a')]));
+      expect(await bed.broker.messages.get(bed.partition, 'a')).toBeUndefined();
       await allow(bed, '+zadd');
 
-      expect(await broker.publish(bed.partition, bed.nextCall(), [message('a')])).toMatchObject([
+      expect(await broker.messages.publish(bed.partition, bed.nextCall(), [message('a')])).toMatchObject([
         { status: 'created' },
       ]);
     });
@@ -218,7 +218,7 @@ describe('if Redis refuses to serve', () => {
     await closed.connect();
     await closed.close();
 
-    const error = await refusal(closed.stats(bed.partition));
+    const error = await refusal(closed.messages.stats(bed.partition));
 
     expect(error.message).toBe(`The connection to Redis at 127.0.0.1:${server.port} was closed`);
     expect(error.transient).toBe(false);

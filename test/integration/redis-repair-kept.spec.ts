@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { ClaimedMessage, Outcome } from '../../lib/store/broker.interface.js';
+import type { ClaimedMessage } from '../../lib/store/deliveries/claim.js';
+import type { Outcome } from '../../lib/store/deliveries/settle.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import type { ClaimFields, ServedClaim } from '../support/broker/claimant.js';
 import { ACK, LONG, message } from '../support/broker/broker-bed.js';
@@ -19,14 +20,14 @@ describe('what is damaged in Redis of', () => {
 
   async function settle({ storedId, token }: ClaimedMessage, outcome: Outcome): Promise<string | undefined> {
     const settlements = [{ storedId, token, outcome }];
-    return (await bed.broker.settle(bed.partition, bed.nextCall(), settlements))[0];
+    return (await bed.broker.deliveries.settle(bed.partition, bed.nextCall(), settlements))[0];
   }
 
   describe('finished messages', () => {
     const KEPT = { maxAge: LONG };
 
     async function finish(id: string): Promise<void> {
-      await bed.broker.publish(bed.partition, bed.nextCall(), [message(id)]);
+      await bed.broker.messages.publish(bed.partition, bed.nextCall(), [message(id)]);
       for (const claimed of (await claim({ finished: KEPT })).messages) await settle(claimed, ACK);
     }
 
@@ -37,9 +38,9 @@ describe('what is damaged in Redis of', () => {
         await bed.redis.hset(bed.keys.endings, 'a', ending);
         const request = { state: 'finished', limit: 20, maxBytes: 1000 } as const;
 
-        expect(await bed.broker.get(bed.partition, 'a')).toBeUndefined();
-        expect(await bed.broker.peek(bed.partition, request)).toEqual({ messages: [], next: undefined });
-        const [published] = await bed.broker.publish(bed.partition, bed.nextCall(), [message('a')]);
+        expect(await bed.broker.messages.get(bed.partition, 'a')).toBeUndefined();
+        expect(await bed.broker.messages.peek(bed.partition, request)).toEqual({ messages: [], next: undefined });
+        const [published] = await bed.broker.messages.publish(bed.partition, bed.nextCall(), [message('a')]);
         expect(published).toMatchObject({ status: 'created' });
         expect(await bed.redis.exists(bed.keys.finished, bed.keys.endings)).toBe(0);
       },
@@ -53,8 +54,8 @@ describe('what is damaged in Redis of', () => {
       await finish('a');
       await bed.redis.hset(bed.keys.endings, 'a', ending);
 
-      expect(await bed.broker.get(bed.partition, 'a')).toMatchObject({ state: 'finished', ...shown });
-      const [refused] = await bed.broker.publish(bed.partition, bed.nextCall(), [message('a')]);
+      expect(await bed.broker.messages.get(bed.partition, 'a')).toMatchObject({ state: 'finished', ...shown });
+      const [refused] = await bed.broker.messages.publish(bed.partition, bed.nextCall(), [message('a')]);
       expect(refused).toMatchObject({ status: 'rejected' });
     });
 
@@ -63,14 +64,14 @@ describe('what is damaged in Redis of', () => {
       async (limits) => {
         await finish('a');
         await bed.redis.hset(bed.keys.meta, 'finished', limits);
-        expect(await bed.broker.get(bed.partition, 'a')).toBeUndefined();
-        await bed.broker.publish(bed.partition, bed.nextCall(), [message('b', { due: { after: LONG } })]);
-        await bed.broker.cancel(bed.partition, bed.nextCall(), 'b');
-        expect(await bed.broker.trimFinished(bed.partition)).toBeUndefined();
+        expect(await bed.broker.messages.get(bed.partition, 'a')).toBeUndefined();
+        await bed.broker.messages.publish(bed.partition, bed.nextCall(), [message('b', { due: { after: LONG } })]);
+        await bed.broker.messages.cancel(bed.partition, bed.nextCall(), 'b');
+        expect(await bed.broker.deadLetters.trimFinished(bed.partition)).toBeUndefined();
         await claim({ finished: KEPT });
 
-        expect(await bed.broker.get(bed.partition, 'a')).toMatchObject({ state: 'finished' });
-        expect(await bed.broker.get(bed.partition, 'b')).toBeUndefined();
+        expect(await bed.broker.messages.get(bed.partition, 'a')).toMatchObject({ state: 'finished' });
+        expect(await bed.broker.messages.get(bed.partition, 'b')).toBeUndefined();
       },
     );
 
@@ -78,11 +79,11 @@ describe('what is damaged in Redis of', () => {
       await finish('a\0key');
       await bed.redis.zadd(bed.keys.finished, score, 'a\0key');
       await bed.redis.zadd(bed.keys.finished, score, 'without a story');
-      await bed.broker.peek(bed.partition, { state: 'finished', limit: 20, maxBytes: 1000 });
-      await bed.broker.get(bed.partition, 'a\0key');
-      await bed.broker.publish(bed.partition, bed.nextCall(), [message('a\0key'), message('without a story')]);
+      await bed.broker.messages.peek(bed.partition, { state: 'finished', limit: 20, maxBytes: 1000 });
+      await bed.broker.messages.get(bed.partition, 'a\0key');
+      await bed.broker.messages.publish(bed.partition, bed.nextCall(), [message('a\0key'), message('without a story')]);
       await claim({ max: 0, finished: { maxAge: LONG, maxCount: 1 } });
-      await bed.broker.trimFinished(bed.partition);
+      await bed.broker.deadLetters.trimFinished(bed.partition);
 
       expect(await bed.redis.zcard(bed.keys.finished)).toBeLessThanOrEqual(1);
       expect(await claim({ finished: KEPT })).toMatchObject({ status: 'claimed' });
@@ -90,13 +91,13 @@ describe('what is damaged in Redis of', () => {
 
     it('without an envelope are not kept when they are settled', async () => {
       const storedId = toStoredId('id', 'key');
-      await bed.broker.publish(bed.partition, bed.nextCall(), [message(storedId), message('b')]);
+      await bed.broker.messages.publish(bed.partition, bed.nextCall(), [message(storedId), message('b')]);
       const { messages } = await claim({ finished: KEPT });
       await bed.redis.hdel(bed.keys.messages, storedId);
       for (const claimed of messages) expect(await settle(claimed, ACK)).toBe('settled');
 
       expect(await bed.redis.zrange(bed.keys.finished, '0', '-1')).toEqual(['b']);
-      expect(await bed.broker.locate(bed.partition, 'id')).toEqual([]);
+      expect(await bed.broker.messages.locate(bed.partition, 'id')).toEqual([]);
     });
   });
 
@@ -106,14 +107,17 @@ describe('what is damaged in Redis of', () => {
 
     it('that only the index has find and cancel nothing, and are removed', async () => {
       const { broker, partition, nextCall, redis, keys } = bed;
-      await broker.publish(partition, nextCall(), [message('a', { ...LATER, tags: ['x'] }), message('b', LATER)]);
+      await broker.messages.publish(partition, nextCall(), [
+        message('a', { ...LATER, tags: ['x'] }),
+        message('b', LATER),
+      ]);
       await redis.zadd(keys.tagged, 0, 'x\0b', 7, 'x\0nobody', 0, 'x', 0, '\0', 0, 'x\0');
       await redis.hset(keys.tags, 'nobody', 'x');
 
-      expect((await broker.peek(partition, REQUEST)).messages.map(({ storedId }) => storedId)).toEqual(['a']);
-      expect(await broker.cancelTagged(partition, nextCall(), 'x', undefined)).toMatchObject({ cancelled: 1 });
-      expect(await broker.get(partition, 'b')).toMatchObject({ state: 'scheduled' });
-      expect((await broker.stats(partition)).counters.repaired).toBeGreaterThanOrEqual(2);
+      expect((await broker.messages.peek(partition, REQUEST)).messages.map(({ storedId }) => storedId)).toEqual(['a']);
+      expect(await broker.messages.cancelTagged(partition, nextCall(), 'x', undefined)).toMatchObject({ cancelled: 1 });
+      expect(await broker.messages.get(partition, 'b')).toMatchObject({ state: 'scheduled' });
+      expect((await broker.messages.stats(partition)).counters.repaired).toBeGreaterThanOrEqual(2);
       expect(await redis.zrangebylex(keys.tagged, '[x\0', '(x\x01')).toEqual([]);
     });
 
@@ -126,28 +130,28 @@ describe('what is damaged in Redis of', () => {
       Array.from({ length: 1000 }, (_, i) => i).join('\0'),
     ])('of any text end with their message: %#', async (stored) => {
       const { broker, partition, nextCall, redis, keys } = bed;
-      await broker.publish(partition, nextCall(), [message('a', { tags: ['x', 'y'] })]);
+      await broker.messages.publish(partition, nextCall(), [message('a', { tags: ['x', 'y'] })]);
       await redis.hset(keys.tags, 'a', stored);
-      await broker.peek(partition, REQUEST);
-      await broker.publish(partition, nextCall(), [message('a', { tags: ['x'], onDuplicate: 'replace' })]);
-      expect((await broker.peek(partition, REQUEST)).messages).toMatchObject([{ storedId: 'a' }]);
+      await broker.messages.peek(partition, REQUEST);
+      await broker.messages.publish(partition, nextCall(), [message('a', { tags: ['x'], onDuplicate: 'replace' })]);
+      expect((await broker.messages.peek(partition, REQUEST)).messages).toMatchObject([{ storedId: 'a' }]);
       const [claimed] = (await claim()).messages;
       expect(claimed && (await settle(claimed, ACK))).toBe('settled');
 
       expect(await redis.exists(keys.tags)).toBe(0);
-      await broker.cancelTagged(partition, nextCall(), 'y', undefined);
-      await broker.cancelTagged(partition, nextCall(), 'x', undefined);
+      await broker.messages.cancelTagged(partition, nextCall(), 'y', undefined);
+      await broker.messages.cancelTagged(partition, nextCall(), 'x', undefined);
       expect(await redis.exists(keys.tagged)).toBe(0);
     });
 
     it('without the mark of the partition are found again once another message has some', async () => {
       const { broker, partition, nextCall, redis, keys } = bed;
-      await broker.publish(partition, nextCall(), [message('a', { ...LATER, tags: ['x'] })]);
+      await broker.messages.publish(partition, nextCall(), [message('a', { ...LATER, tags: ['x'] })]);
       await redis.hdel(keys.meta, 'tagged');
-      expect((await broker.peek(partition, REQUEST)).messages).toEqual([]);
-      await broker.publish(partition, nextCall(), [message('b', { ...LATER, tags: ['x'] })]);
+      expect((await broker.messages.peek(partition, REQUEST)).messages).toEqual([]);
+      await broker.messages.publish(partition, nextCall(), [message('b', { ...LATER, tags: ['x'] })]);
 
-      expect((await broker.peek(partition, REQUEST)).messages).toHaveLength(2);
+      expect((await broker.messages.peek(partition, REQUEST)).messages).toHaveLength(2);
     });
   });
 });

@@ -1,9 +1,10 @@
 import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { CallId, PublishResult } from '../../lib/store/broker.interface.js';
+import type { PublishResult } from '../../lib/store/messages/publish.js';
+import type { CallId } from '../../lib/store/partition.js';
 import { RedisBroker } from '../../lib/engines/redis/redis.broker.js';
-import { RedisKeys } from '../../lib/store/keys.js';
+import { StoreKeys } from '../../lib/store/keys.js';
 import { ConfigurationError } from '../../lib/errors/options.errors.js';
 import type { Log } from '../../lib/log.js';
 import { SystemClock } from '../../lib/time/clock.js';
@@ -53,7 +54,7 @@ describe('publishes that replicas confirm', () => {
   const nextCall = (): CallId => ({ caller: 'test', sequence: ++sequence });
 
   async function publish(id: string, replicas = BOTH, call = nextCall()): Promise<PublishResult> {
-    const [result] = await broker.publish(PARTITION, call, [message(id)], { replicas });
+    const [result] = await broker.messages.publish(PARTITION, call, [message(id)], { replicas });
     return result as PublishResult;
   }
 
@@ -82,15 +83,15 @@ describe('publishes that replicas confirm', () => {
     freeze(servers.replicas[1] as PrivateRedis);
 
     await expect(publish('a', { min: 2, timeout: 200 })).resolves.toMatchObject({ confirmedBy: 1 });
-    expect(await broker.get(PARTITION, 'a')).toBeDefined();
+    expect(await broker.messages.get(PARTITION, 'a')).toBeDefined();
   });
 
   it('do not count the replicas that confirmed something else: a repeat writes first', async () => {
     await publish('before');
     const call = nextCall();
     freeze(...servers.replicas);
-    await broker.publish(PARTITION, call, [message('a')]);
-    const answered = new RedisKeys(prefix).answered(PARTITION, call.caller);
+    await broker.messages.publish(PARTITION, call, [message('a')]);
+    const answered = new StoreKeys(prefix).answered(PARTITION, call.caller);
     await primary.pexpire(answered, LONG);
 
     // The first run went over another connection, so this one has written nothing yet.
@@ -106,8 +107,8 @@ describe('publishes that replicas confirm', () => {
     const waiting = publish('a');
     await until('the publish to wait', isWaiting);
 
-    expect(await broker.get(PARTITION, 'a')).toBeDefined();
-    await broker.publish(PARTITION, { caller: 'other', sequence: 1 }, [message('b')]);
+    expect(await broker.messages.get(PARTITION, 'a')).toBeDefined();
+    await broker.messages.publish(PARTITION, { caller: 'other', sequence: 1 }, [message('b')]);
     expect(await isWaiting()).toBe(true);
     thaw();
     await expect(waiting).resolves.toMatchObject({ confirmedBy: 2 });
@@ -118,7 +119,7 @@ describe('publishes that replicas confirm', () => {
     await primary.config('RESETSTAT');
     const publishes = Array.from({ length: 32 }, async (_, n) => {
       const replicas = { min: 2, timeout: n < 16 ? LONG : LONG / 2 };
-      return broker.publish({ topic: 'orders', index: n % 16 }, nextCall(), [message(`m${n}`)], { replicas });
+      return broker.messages.publish({ topic: 'orders', index: n % 16 }, nextCall(), [message(`m${n}`)], { replicas });
     });
     await Promise.all(publishes);
 
@@ -136,7 +137,7 @@ describe('publishes that replicas confirm', () => {
     await expect(waiting).resolves.toMatchObject({ transient: true });
     thaw();
     await expect(repeat('a', call)).resolves.toMatchObject({ status: 'created', confirmedBy: 2 });
-    expect(await broker.stats(PARTITION)).toMatchObject({ counters: { published: 1 } });
+    expect(await broker.messages.stats(PARTITION)).toMatchObject({ counters: { published: 1 } });
   });
 
   it('can be repeated if the primary becomes a replica while they wait', async () => {
@@ -171,7 +172,7 @@ describe('publishes that replicas confirm', () => {
 
   async function holds(replica: PrivateRedis, id: string): Promise<boolean> {
     const redis = new Redis(replica.url, { readOnly: true });
-    const { messages } = new RedisKeys(prefix).partition(PARTITION);
+    const { messages } = new StoreKeys(prefix).partition(PARTITION);
     return (await redis.hexists(messages, id).finally(() => redis.disconnect())) === 1;
   }
 
@@ -202,13 +203,15 @@ describe('a Redis that cannot confirm publishes', () => {
   it('refuses a publish before it is stored if its user may not WAIT', async () => {
     const broker = newRedisBroker(limited());
     await broker.connect();
-    const publishing = broker.publish(PARTITION, { caller: 'test', sequence: 1 }, [message('a')], { replicas: BOTH });
+    const publishing = broker.messages.publish(PARTITION, { caller: 'test', sequence: 1 }, [message('a')], {
+      replicas: BOTH,
+    });
 
     await expect(publishing).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE', transient: false });
     await expect(publishing).rejects.toThrow(
       /refuses WAIT. Allow it \(ACL SETUSER <user> \+wait\).*Nothing was published/,
     );
-    expect(await broker.get(PARTITION, 'a')).toBeUndefined();
+    expect(await broker.messages.get(PARTITION, 'a')).toBeUndefined();
     await broker.close();
   });
 

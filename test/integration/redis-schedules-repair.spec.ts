@@ -22,7 +22,7 @@ describe('what is damaged of schedules in Redis', () => {
   });
   afterEach(() => bed.close());
 
-  const look = async () => bed.broker.dueSchedules(bed.partition);
+  const look = async () => bed.broker.schedules.dueSchedules(bed.partition);
 
   it('an entry without a schedule is removed, and counted', async () => {
     await due(owned);
@@ -94,7 +94,7 @@ describe('what is damaged of schedules in Redis', () => {
     await bed.redis.hset(bed.keys.schedules, 'tick', 'another 5 - 0\n{}\n[1]');
 
     expect(await publish(owned, { expected })).toEqual({ status: 'changed' });
-    expect((await bed.broker.stats(bed.partition)).scheduled).toBe(0);
+    expect((await bed.broker.messages.stats(bed.partition)).scheduled).toBe(0);
   });
 
   it('an envelope that is none becomes a message that dies as damaged, and the schedule goes on', async () => {

@@ -1,7 +1,8 @@
 import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { type PartitionSignal, ownerOf } from '../../lib/store/broker.interface.js';
+import { ownerOf } from '../../lib/store/fleet/owner.js';
+import type { PartitionSignal } from '../../lib/store/fleet/signals.js';
 import { RedisConnection } from '../../lib/engines/redis/connection/redis-connection.js';
 import { SignalSubscriber } from '../../lib/engines/redis/connection/signal-subscriber.js';
 import { SystemClock } from '../../lib/time/clock.js';
@@ -160,7 +161,7 @@ describe('what a settle makes due', () => {
       await other.connect();
       await bed.claimant.acquire();
       const publish = (...ids: string[]): Promise<unknown> =>
-        bed.broker.publish(
+        bed.broker.messages.publish(
           bed.partition,
           bed.nextCall(),
           ids.map((id) => message(id)),
@@ -175,13 +176,13 @@ describe('what a settle makes due', () => {
 
       const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome: ACK }));
       const { owner } = bed.claimant;
-      if (!isOwner) await other.acquire(bed.partition, ownerOf('next', 'other'), owner);
-      expect(await bed.broker.settle(bed.partition, bed.nextCall(), settlements, undefined, owner)).toEqual([
+      if (!isOwner) await other.fleet.acquire(bed.partition, ownerOf('next', 'other'), owner);
+      expect(await bed.broker.deliveries.settle(bed.partition, bed.nextCall(), settlements, undefined, owner)).toEqual([
         'settled',
       ]);
       expect(own.all).toEqual(isOwner ? [{ kind: 'due', at: LONG_AGO }] : []);
       // What is sent last shows what was sent before.
-      await bed.broker.publish(bed.partition, bed.nextCall(), [message('last', { due: { at: 1 } })]);
+      await bed.broker.messages.publish(bed.partition, bed.nextCall(), [message('last', { due: { at: 1 } })]);
       expect(await others.atLeast(signals.length)).toEqual(signals.map((at) => ({ kind: 'due', at })));
     } finally {
       await other.close();

@@ -32,19 +32,19 @@ describe.each([
     bed.broker.watchPartition(bed.partition, signals.listener, () => listening.listener());
     await listening.atLeast(1);
 
-    const results = await bed.broker.publish(bed.partition, bed.nextCall(), [message('a')]);
+    const results = await bed.broker.messages.publish(bed.partition, bed.nextCall(), [message('a')]);
 
     expect(results).toMatchObject([{ status: 'created' }]);
     expect(await signals.atLeast(1)).toMatchObject([{ kind: 'due' }]);
   });
 
   it('a message is claimed and settled', async () => {
-    await bed.broker.publish(bed.partition, bed.nextCall(), [message('a')]);
+    await bed.broker.messages.publish(bed.partition, bed.nextCall(), [message('a')]);
     await bed.claimant.acquire();
     const { messages } = await bed.claimant.claim({ max: 1 });
 
     const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome: ACK }));
-    expect(await bed.broker.settle(bed.partition, bed.nextCall(), settlements)).toEqual(['settled']);
+    expect(await bed.broker.deliveries.settle(bed.partition, bed.nextCall(), settlements)).toEqual(['settled']);
   });
 });
 

@@ -1,9 +1,9 @@
 import { Command, Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Partition } from '../../lib/store/broker.interface.js';
-import { RedisKeys } from '../../lib/store/keys.js';
+import type { Partition } from '../../lib/store/partition.js';
+import { StoreKeys } from '../../lib/store/keys.js';
 import type { RedisBroker } from '../../lib/engines/redis/redis.broker.js';
-import { serveWithin } from '../../lib/store/serve.js';
+import { serveWithin } from '../../lib/store/calls/serve.js';
 import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
 import { SystemClock } from '../../lib/time/clock.js';
 import { message } from '../support/broker/broker-bed.js';
@@ -13,7 +13,7 @@ import { type PrivateCluster, startRedisCluster } from '../support/servers/redis
 import type { PrivateRedis } from '../support/servers/redis-server.js';
 
 const PREFIX = 'nodes';
-const keys = new RedisKeys(PREFIX);
+const keys = new StoreKeys(PREFIX);
 const clock = new SystemClock();
 
 describe('a cluster of three that serves what it can', () => {
@@ -39,7 +39,7 @@ describe('a cluster of three that serves what it can', () => {
   async function publish(broker: RedisBroker, partition: Partition, timeout: number): Promise<unknown> {
     const call = { caller: 'test', sequence: ++sequence };
     const messages = [message(`m${sequence}`, { due: { at: 1_000_000 - sequence } })];
-    return serveWithin(clock, timeout, async () => broker.publish(partition, call, messages));
+    return serveWithin(clock, timeout, async () => broker.messages.publish(partition, call, messages));
   }
 
   it('is booted on with one master away: what it does not hold is served, what it holds waits and names it', async () => {

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { type ConnectedDelayQueueAdmin, createDelayQueueAdmin } from 'nestjs-delay-queue';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RedisKeys, partitionOf } from '../support/internals.js';
+import { StoreKeys, partitionOf } from '../support/internals.js';
 import { longestCall } from '../support/readings/longest-call.js';
 import { report } from '../support/readings/statistics.js';
 import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
@@ -28,7 +28,7 @@ describe(`with ${MILLIONS} million messages in one partition`, { timeout: 600_00
   let server: PrivateRedis;
   let redis: Redis;
   let admin: ConnectedDelayQueueAdmin;
-  let keys: RedisKeys;
+  let keys: StoreKeys;
   /** When the first of them is due. */
   let from: number;
   /** In the partition that has them. */
@@ -37,7 +37,7 @@ describe(`with ${MILLIONS} million messages in one partition`, { timeout: 600_00
   beforeAll(async () => {
     server = await startRedis();
     redis = new Redis(server.url, { replyMapping: 'legacy' });
-    keys = new RedisKeys('dq');
+    keys = new StoreKeys('dq');
     await redis.hset(keys.topic(TOPIC).config, { partitions: PARTITIONS, protocol: 2 });
     await redis.hset(keys.fleet.topics, TOPIC, `${PARTITIONS} 2`);
     const partition = keys.partition({ topic: TOPIC, index: 0 });

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RedisConnection } from '../../lib/engines/redis/connection/redis-connection.js';
 import type { RedisSettings } from '../../lib/engines/redis/connection/redis-settings.js';
-import { serveWithin } from '../../lib/store/serve.js';
+import { serveWithin } from '../../lib/store/calls/serve.js';
 import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
 import { SystemClock } from '../../lib/time/clock.js';
 import { until } from '../support/waiting.js';

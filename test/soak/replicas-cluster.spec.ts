@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Partition } from '../../lib/store/broker.interface.js';
+import type { Partition } from '../../lib/store/partition.js';
 import type { RedisBroker } from '../../lib/engines/redis/redis.broker.js';
-import { RedisKeys } from '../../lib/store/keys.js';
+import { StoreKeys } from '../../lib/store/keys.js';
 import { message } from '../support/broker/broker-bed.js';
 import { ifServed, newRedisBroker } from '../support/broker/redis-bed.js';
 import { type PrivateCluster, addReplicas, startRedisCluster } from '../support/servers/redis-cluster.js';
@@ -34,7 +34,7 @@ describe('publishes that replicas confirm, in a cluster with a replica of each m
   async function publish(partition: Partition, sequence: number): Promise<number | undefined> {
     const call = { caller: 'test', sequence };
     const replicas = { min: 1, timeout: 500 };
-    const results = await ifServed(broker.publish(partition, call, [message(`m${sequence}`)], { replicas }));
+    const results = await ifServed(broker.messages.publish(partition, call, [message(`m${sequence}`)], { replicas }));
     return results?.[0]?.confirmedBy;
   }
 
@@ -51,7 +51,7 @@ describe('publishes that replicas confirm, in a cluster with a replica of each m
     await until('all publishes to be answered', areAnswered, 30_000);
     // The partitions of the master that is gone have no replica now.
     expect(new Set(await publishToAll(2))).toEqual(new Set([0, 1]));
-    const stats = await Promise.all(PARTITIONS.map(async (partition) => broker.stats(partition)));
+    const stats = await Promise.all(PARTITIONS.map(async (partition) => broker.messages.stats(partition)));
     expect(stats.map(({ counters }) => counters.published)).toEqual(PARTITIONS.map(() => 2));
   }, 60_000);
 
@@ -63,7 +63,7 @@ describe('publishes that replicas confirm, in a cluster with a replica of each m
     await movePartition(partition, from, to);
 
     expect(await until('the publish to be answered', async () => publish(partition, 2))).toBe(1);
-    expect(await broker.stats(partition)).toMatchObject({ counters: { published: 2 } });
+    expect(await broker.messages.stats(partition)).toMatchObject({ counters: { published: 2 } });
     from.disconnect();
     to.disconnect();
   });
@@ -93,7 +93,7 @@ async function partitionOn(master: Redis): Promise<Partition> {
 }
 
 async function slotOf(partition: Partition, node: Redis): Promise<number> {
-  return node.cluster('KEYSLOT', new RedisKeys(PREFIX).partition(partition).messages);
+  return node.cluster('KEYSLOT', new StoreKeys(PREFIX).partition(partition).messages);
 }
 
 async function movePartition(partition: Partition, from: Redis, to: Redis): Promise<void> {

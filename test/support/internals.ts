@@ -10,9 +10,9 @@ import { tokensOf } from '../../lib/nest/decorators/delay-queue.tokens.js';
  * What tests of applications and of the package need and the package does not export. They import from its entries otherwise,
  * so that internals can move; those of units and of brokers import what they test.
  */
-export { sessionOfOwner } from '../../lib/store/owner.js';
-export { decodeSessions } from '../../lib/store/records/fleet-records.js';
-export { RedisKeys } from '../../lib/store/keys.js';
+export { sessionOfOwner } from '../../lib/store/fleet/owner.js';
+export { decodeSessions } from '../../lib/store/fleet/sessions.js';
+export { StoreKeys } from '../../lib/store/keys.js';
 export { type Role, aclRule } from '../../lib/engines/redis/scripts/rights.js';
 export { SCRIPT_NAMES, scriptOf } from '../../lib/engines/redis/scripts/scripts.js';
 export { OPERATION } from '../../lib/messages/operation.js';

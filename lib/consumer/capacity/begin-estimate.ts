@@ -1,4 +1,4 @@
-import { AT_ONCE, type BeginWindow, type Begins, MAX_BEGIN_WINDOW } from '../../store/broker.interface.js';
+import { AT_ONCE, type BeginWindow, type Begins, MAX_BEGIN_WINDOW } from '../../store/deliveries/permits.js';
 import type { Clock } from '../../time/clock.js';
 import { sleep } from '../../time/sleep.js';
 import { ExpectedTime, mixed } from './expected-time.js';

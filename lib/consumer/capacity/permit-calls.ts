@@ -1,5 +1,5 @@
-import type { PermitReply, PermitRequest } from '../../store/broker.interface.js';
-import { repeatUntilServed } from '../../store/serve.js';
+import type { PermitReply, PermitRequest } from '../../store/deliveries/permits.js';
+import { repeatUntilServed } from '../../store/calls/serve.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { within } from '../../time/deadline.js';
 import type { ConsumerContext } from '../consumer-context.js';
@@ -57,12 +57,15 @@ export class PermitCalls {
     this.#unansweredSince = sentAt;
     const late = clock.setTimer(this.#late, this.#onLate);
     try {
-      const reply = await repeatUntilServed(() => within(clock, TIMEOUT, broker.permit(topic, request), { error }), {
-        clock,
-        signal: this.#givenUp.signal,
-        worthRepeating: ({ refused }) => !refused && !this.#givenUp.signal.aborted,
-        onFailure: (failure) => events.emit('errors', { source: 'limit', topic, error: failure }),
-      });
+      const reply = await repeatUntilServed(
+        () => within(clock, TIMEOUT, broker.deliveries.permit(topic, request), { error }),
+        {
+          clock,
+          signal: this.#givenUp.signal,
+          worthRepeating: ({ refused }) => !refused && !this.#givenUp.signal.aborted,
+          onFailure: (failure) => events.emit('errors', { source: 'limit', topic, error: failure }),
+        },
+      );
       this.#way.measured(sentAt, clock.now());
       return reply;
     } finally {

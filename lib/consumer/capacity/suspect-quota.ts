@@ -1,4 +1,4 @@
-import { SUSPECT_ROOM } from '../../store/broker.interface.js';
+import { SUSPECT_ROOM } from '../../store/deliveries/claim.js';
 
 /** What may wait for room, and is woken when there may be some. */
 export interface SuspectTaker {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Outcome, Partition } from '../../store/broker.interface.js';
-import { repeatUntilServed } from '../../store/serve.js';
+import type { Outcome } from '../../store/deliveries/settle.js';
+import type { Partition } from '../../store/partition.js';
+import { repeatUntilServed } from '../../store/calls/serve.js';
 import { Loop } from '../../time/loop.js';
 import { partitionsOf } from '../../store/partitions.js';
 import type { ConsumerContext } from '../consumer-context.js';
@@ -94,7 +95,7 @@ export class TopicHold {
     const call = { caller: this.#caller, sequence };
     const isOfUse = (): boolean => hold === this.#hold && clock.now() < hold.until;
     try {
-      await repeatUntilServed(() => broker.hold(partition, call, Math.max(0, hold.until - clock.now())), {
+      await repeatUntilServed(() => broker.deliveries.hold(partition, call, Math.max(0, hold.until - clock.now())), {
         clock,
         signal: this.#stop.signal,
         worthRepeating: ({ refused }) => !refused && isOfUse(),

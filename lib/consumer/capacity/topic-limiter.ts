@@ -1,11 +1,5 @@
-import {
-  type Limits,
-  type PermitReply,
-  type ReturnedPermits,
-  type TopicLimits,
-  keyLimits,
-  sharedLimits,
-} from '../../store/broker.interface.js';
+import { type Limits, type TopicLimits, keyLimits, sharedLimits } from '../../store/deliveries/limits.js';
+import type { PermitReply, ReturnedPermits } from '../../store/deliveries/permits.js';
 import type { Timer } from '../../time/clock.js';
 import { Loop } from '../../time/loop.js';
 import type { Startable } from '../../time/startable.interface.js';
@@ -325,7 +319,8 @@ export class TopicLimiter implements Startable, PermitOwner {
       this.#opensAt = reply.wait === undefined ? -Infinity : sentAt + reply.wait;
       this.#renewAt = term.held > 0 ? sentAt + lease / RENEWALS : Infinity;
       this.#hand(this.#asked, reply);
-      for (const to of reply.sessions) void broker.tell({ to, signal: { kind: 'permits', topic } }).catch(() => {});
+      for (const to of reply.sessions)
+        void broker.fleet.tell({ to, signal: { kind: 'permits', topic } }).catch(() => {});
     } catch (failure) {
       events.emit('errors', { source: 'limit', topic, error: failure });
       this.#retriesAt = clock.now() + RETRY_PAUSE;

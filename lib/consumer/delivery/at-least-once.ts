@@ -1,4 +1,4 @@
-import type { Partition } from '../../store/broker.interface.js';
+import type { Partition } from '../../store/partition.js';
 import { DeliveryAbortedError } from '../../errors/handling.errors.js';
 import { whenPermitted } from '../capacity/begin-estimate.js';
 import type { Delivery } from './delivery.js';

@@ -1,4 +1,4 @@
-import { MAX_BATCH } from '../../store/broker.interface.js';
+import { MAX_BATCH } from '../../store/partition.js';
 import { followed } from '../capacity/expected-time.js';
 
 /** How many messages a claim has slots for if it is not known how much is due: few, to leave some for other partitions. */

@@ -1,4 +1,5 @@
-import type { ClaimResult, Partition } from '../../store/broker.interface.js';
+import type { ClaimResult } from '../../store/deliveries/claim.js';
+import type { Partition } from '../../store/partition.js';
 import { type BeginEstimate, BeginTimes } from '../capacity/begin-estimate.js';
 import { Delivery } from './delivery.js';
 import type { Permits } from '../capacity/permits.js';

@@ -133,7 +133,7 @@ export class DeadLetterNotifier {
     const { broker } = this.#context;
     const { partition, storedId, id, key, attempt } = delivery;
     const { failure, failedAttempt, spent = true } = outcome;
-    const stored = await broker.get(partition, storedId).catch(() => undefined);
+    const stored = await broker.messages.get(partition, storedId).catch(() => undefined);
     const isStillDead = stored?.state === 'dead';
     // Of what another process has received, only its receipt is known here.
     const envelope = delivery.envelope || (stored?.envelope ?? '');

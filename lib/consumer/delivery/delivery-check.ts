@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { Partition } from '../../store/broker.interface.js';
+import type { Partition } from '../../store/partition.js';
 import { describe } from '../../checks/describe.js';
 import { MAX_ID_LENGTH } from '../../checks/limits.js';
 import { HandlerTimeoutError } from '../../errors/handling.errors.js';
@@ -31,6 +31,11 @@ export interface CheckedDelivery {
 /** Either it is decided already, without the handler, or the message to hand over. */
 export type CheckResult = Verdict | CheckedDelivery;
 
+/** Answers whether there is nothing to wait for. */
+export function isKnown(check: CheckResult | Promise<CheckResult>): check is CheckResult {
+  return !(check instanceof Promise);
+}
+
 /** Finds out whether a delivery may be handed to its handler. */
 export class DeliveryCheck {
   readonly #context: ConsumerContext;
@@ -55,7 +60,8 @@ export class DeliveryCheck {
   /** The handler must not be called for a message that it could not settle. */
   async #byId(delivery: Delivery): Promise<CheckResult> {
     try {
-      if (await this.#context.broker.get(this.#partition, delivery.storedId)) return await this.#stored(delivery);
+      if (await this.#context.broker.messages.get(this.#partition, delivery.storedId))
+        return await this.#stored(delivery);
     } catch {
       return RELEASED;
     }
@@ -148,7 +154,7 @@ export class DeliveryCheck {
 
   /** The attempts were used up by a delivery that was never settled; what the one before failed with is worth keeping. */
   async #crashed({ storedId, attempt }: Delivery): Promise<Verdict> {
-    const stored = await this.#context.broker.get(this.#partition, storedId).catch(() => undefined);
+    const stored = await this.#context.broker.messages.get(this.#partition, storedId).catch(() => undefined);
     const failure = toFailure(
       'crashed',
       new Error(`Attempt ${attempt - 1} was the last, and it never ended: its process crashed or lost its lease.`),

@@ -1,5 +1,6 @@
 import { isError } from '../../checks/kinds.js';
-import type { Outcome, TopicOrder } from '../../store/broker.interface.js';
+import type { Outcome } from '../../store/deliveries/settle.js';
+import type { TopicOrder } from '../../store/fleet/topic-config.js';
 import { describe } from '../../checks/describe.js';
 import { DeliveryAbortedError, type RetryLaterError } from '../../errors/handling.errors.js';
 import type { EndedDelivery, QueueEvents } from '../../events/queue-events.interface.js';

@@ -1,4 +1,6 @@
-import type { ClaimedMessage, Partition, Receipt } from '../../store/broker.interface.js';
+import type { ClaimedMessage } from '../../store/deliveries/claim.js';
+import type { Receipt } from '../../store/deliveries/receipt.js';
+import type { Partition } from '../../store/partition.js';
 import type { DelayQueueError } from '../../errors/delay-queue.error.js';
 import type { DeliveryEvent } from '../../events/queue-events.interface.js';
 import type { DelayedMessage } from '../../messages/delayed-message.interface.js';

@@ -1,5 +1,6 @@
-import { type ExtendStatus, MAX_BATCH, type Partition } from '../../store/broker.interface.js';
-import { splitIfRefused, isRefused } from '../../store/split-refused.js';
+import type { ExtendStatus } from '../../store/deliveries/settle.js';
+import { MAX_BATCH, type Partition } from '../../store/partition.js';
+import { isRefused, splitIfRefused } from '../../store/calls/split-refused.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { DeliveryAbortedError, HandlerOverrunError } from '../../errors/handling.errors.js';
 import { decodeEnvelope } from '../../messages/envelope.js';
@@ -94,7 +95,7 @@ export class LeaseRenewer {
     try {
       const statuses = await splitIfRefused<Delivery, ExtendStatus | undefined>(
         deliveries,
-        (some) => broker.extend(this.#partition, this.#lease, some),
+        (some) => broker.deliveries.extend(this.#partition, this.#lease, some),
         (_, error) => this.#refused(error),
       );
       for (const [i, delivery] of deliveries.entries()) {

@@ -1,7 +1,9 @@
-import { type ClaimRequest, MAX_BATCH, type Owner, type Partition } from '../../store/broker.interface.js';
-import { isRefused } from '../../store/split-refused.js';
+import type { ClaimRequest } from '../../store/deliveries/claim.js';
+import type { Owner } from '../../store/fleet/owner.js';
+import { MAX_BATCH, type Partition } from '../../store/partition.js';
+import { isRefused } from '../../store/calls/split-refused.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
-import { repeatUntilServed } from '../../store/serve.js';
+import { repeatUntilServed } from '../../store/calls/serve.js';
 import type { Startable } from '../../time/startable.interface.js';
 import type { PartitionProgress } from '../../fleet/progress.js';
 import { BeginEstimate } from '../capacity/begin-estimate.js';
@@ -305,7 +307,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
         const sentAt = clock.now();
         const isInTime = permits?.mayBegin(sentAt) ?? true;
         const wanted = isInTime ? Math.min(max, this.#slots * this.#batch) : 0;
-        const result = await this.#answer(sentAt, broker.claim(partition, { ...request, max: wanted }));
+        const result = await this.#answer(sentAt, broker.deliveries.claim(partition, { ...request, max: wanted }));
         begins.answered(clock.now() - sentAt);
         return { max: wanted, sentAt, lease, room, result };
       },

@@ -1,10 +1,13 @@
-import type { Owner, Partition, PartitionSignal, Unsubscribe } from '../../store/broker.interface.js';
+import type { Unsubscribe } from '../../store/broker.interface.js';
+import type { Owner } from '../../store/fleet/owner.js';
+import type { PartitionSignal } from '../../store/fleet/signals.js';
+import type { Partition } from '../../store/partition.js';
 import { DeliveryAbortedError } from '../../errors/handling.errors.js';
 import type { PartitionProgress } from '../../fleet/progress.js';
 import { AtLeastOnce } from './at-least-once.js';
 import { AtMostOnce } from './at-most-once.js';
 import { Call, type Delivery } from './delivery.js';
-import { type CheckResult, type CheckedDelivery, DeliveryCheck } from './delivery-check.js';
+import { type CheckResult, type CheckedDelivery, DeliveryCheck, isKnown } from './delivery-check.js';
 import type { DeliveryGuarantee } from './delivery-guarantee.interface.js';
 import { DeliveryReporter } from './delivery-reporter.js';
 import { type ClaimTaker, PartitionClaimer } from './partition-claimer.js';
@@ -386,8 +389,4 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     this.#schedules?.changed(0);
     this.renewLeases();
   }
-}
-
-function isKnown(check: CheckResult | Promise<CheckResult>): check is CheckResult {
-  return !(check instanceof Promise);
 }

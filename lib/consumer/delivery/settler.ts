@@ -1,18 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type CallId,
-  MAX_BATCH,
-  type Owner,
-  type Partition,
-  type SettleAnswer,
-  type SettleStatus,
-  type Settlement,
-  addsMemory,
-} from '../../store/broker.interface.js';
-import { namedCall } from '../../store/named-call.js';
+import type { SettleStatus } from '../../messages/settle-status.js';
+import { type SettleAnswer, type Settlement, addsMemory } from '../../store/deliveries/settle.js';
+import type { Owner } from '../../store/fleet/owner.js';
+import { type CallId, MAX_BATCH, type Partition } from '../../store/partition.js';
+import { namedCall } from '../../store/calls/named-call.js';
 import { isFull } from '../../store/reply-errors.js';
-import { settleAll } from '../../store/settle-all.js';
-import { splitIfRefused, isRefused } from '../../store/split-refused.js';
+import { settleAll } from '../../store/calls/settle-all.js';
+import { isRefused, splitIfRefused } from '../../store/calls/split-refused.js';
 import { describe } from '../../checks/describe.js';
 import { SerializationError } from '../../errors/publishing.errors.js';
 import { firstLine, quoted } from '../../log.js';
@@ -21,7 +15,7 @@ import { mayBeNoText } from '../../messages/stored-id.js';
 import type { DeliveryOutcome } from '../../middleware/middleware.interface.js';
 import { settleWithin } from '../../middleware/middleware-layers.js';
 import { Loop } from '../../time/loop.js';
-import { repeatUntilServed } from '../../store/serve.js';
+import { repeatUntilServed } from '../../store/calls/serve.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import type { Delivery } from './delivery.js';
 import { type Verdict, dead } from './verdict.js';
@@ -219,7 +213,7 @@ export class Settler {
     });
     const canWait = settlements.some(addsMemory);
     return this.#served(
-      () => broker.settle(this.#partition, call, settlements, process, this.#listener.owner),
+      () => broker.deliveries.settle(this.#partition, call, settlements, process, this.#listener.owner),
       canWait,
     );
   }
@@ -273,7 +267,7 @@ export class Settler {
   async #makeDead(delivery: Delivery, failure: Failure): Promise<boolean> {
     const { broker } = this.#context;
     try {
-      const storedId = await this.#served(() => broker.setAside(this.#partition, delivery, failure));
+      const storedId = await this.#served(() => broker.deliveries.setAside(this.#partition, delivery, failure));
       if (storedId === undefined) return false;
       this.#listener.settled(delivery.renamed(storedId), dead(failure), 'settled');
       return true;

@@ -1,4 +1,7 @@
-import type { ExtendStatus, Partition, Receipt, SettleStatus } from '../../store/broker.interface.js';
+import type { SettleStatus } from '../../messages/settle-status.js';
+import type { Receipt } from '../../store/deliveries/receipt.js';
+import type { ExtendStatus } from '../../store/deliveries/settle.js';
+import type { Partition } from '../../store/partition.js';
 import { DeliveryAbortedError } from '../../errors/handling.errors.js';
 import type { Delivery } from './delivery.js';
 import type { Leased } from './lease-ends.js';
@@ -94,7 +97,7 @@ export class TakenDeliveries implements Leased {
   async extend(deliveries: readonly Delivery[], lease: number): Promise<ExtendStatus[]> {
     const { broker, clock } = this.#handling.context;
     const sentAt = clock.now();
-    const statuses = await broker.extend(this.partition, lease, deliveries);
+    const statuses = await broker.deliveries.extend(this.partition, lease, deliveries);
     for (const [i, delivery] of deliveries.entries()) {
       this.lasts(delivery, statuses[i] === 'lost' ? -Infinity : sentAt + lease);
       if (statuses[i] === 'cancelled') delivery.abort(new DeliveryAbortedError('CANCELLED'));

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../store/broker.interface.js';
+import type { Outcome } from '../../store/deliveries/settle.js';
 import { MAX_DELAY } from '../../checks/limits.js';
 import {
   RATE_LIMIT_SCOPES,

@@ -1,4 +1,4 @@
-import { addsMemory } from '../../store/broker.interface.js';
+import { addsMemory } from '../../store/deliveries/settle.js';
 import type { Delivery } from './delivery.js';
 import type { Verdict } from './verdict.js';
 

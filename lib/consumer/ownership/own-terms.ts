@@ -1,5 +1,5 @@
-import type { TopicTerms } from '../../store/broker.interface.js';
-import { repeatUntilServed } from '../../store/serve.js';
+import type { TopicTerms } from '../../store/fleet/topic-config.js';
+import { repeatUntilServed } from '../../store/calls/serve.js';
 import { NO_LIMITS, describeLimits } from '../../fleet/describe-limits.js';
 import type { TopicRegistry } from '../../fleet/topic.registry.js';
 import { within } from '../../time/deadline.js';
@@ -53,7 +53,7 @@ export class OwnTerms {
       if (before !== after && before === NO_LIMITS) log.log(`The limits of topic '${topic}' are ${after}`);
       else if (before !== after)
         log.warn(`The limits of topic '${topic}' are from now on ${after}; they were ${before}`);
-      await broker.tell({ signal: { kind: 'limits', topic } });
+      await broker.fleet.tell({ signal: { kind: 'limits', topic } });
     } catch (error) {
       if (!signal.aborted) events.emit('errors', { source: 'limit', topic, error });
     }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { type Owner, type Partition, ownerOf, released, sessionOfOwner } from '../../store/broker.interface.js';
+import { type Owner, ownerOf, released, sessionOfOwner } from '../../store/fleet/owner.js';
+import type { Partition } from '../../store/partition.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { Loop } from '../../time/loop.js';
 import { type PartitionOwner, PartitionRun } from '../delivery/partition-run.js';
@@ -108,7 +109,7 @@ export class PartitionOwnership implements PartitionOwner {
   async disclaim(owner: Owner): Promise<void> {
     const { context, session } = this.#handling;
     if (owner === this.#owner || owner === this.#next || sessionOfOwner(owner) !== session.id) return;
-    await context.broker.release(this.run.partition, owner);
+    await context.broker.fleet.release(this.run.partition, owner);
     if (this.#heir !== undefined) session.tellReleased(this.#heir, this.run.partition);
   }
 
@@ -161,7 +162,7 @@ export class PartitionOwnership implements PartitionOwner {
       this.#next ??= ownerOf(randomBytes(EPOCH_BYTES).toString('base64url'), session.id);
       // An owner that lives is never replaced: with nothing to replace, the broker answers what is stored by now.
       const replaces = this.#livingHolderOf(this.#stored) === undefined ? this.#stored : undefined;
-      const result = await context.broker.acquire(this.run.partition, this.#next, replaces);
+      const result = await context.broker.fleet.acquire(this.run.partition, this.#next, replaces);
       if (result.acquired) return this.#own(this.#next);
       this.#meet(result.owner);
       const holder = this.#livingHolderOf(result.owner);
@@ -221,7 +222,7 @@ export class PartitionOwnership implements PartitionOwner {
 
   async #release(owner: Owner): Promise<void> {
     const { context, session } = this.#handling;
-    await context.broker.release(this.run.partition, owner);
+    await context.broker.fleet.release(this.run.partition, owner);
     this.#unconfirmed = undefined;
     this.#stored = released(owner);
     if (this.#heir !== undefined) session.tellReleased(this.#heir, this.run.partition);
@@ -229,7 +230,7 @@ export class PartitionOwnership implements PartitionOwner {
   }
 
   async #assertStored(owner: Owner): Promise<void> {
-    const result = await this.#handling.context.broker.acquire(this.run.partition, owner, undefined);
+    const result = await this.#handling.context.broker.fleet.acquire(this.run.partition, owner, undefined);
     this.#doubted = false;
     if (!result.acquired && owner === this.#owner) this.lost(result.owner);
   }

@@ -1,4 +1,5 @@
-import type { Owner, Partition } from '../../store/broker.interface.js';
+import type { Owner } from '../../store/fleet/owner.js';
+import type { Partition } from '../../store/partition.js';
 import type { FleetMember } from '../../fleet/fleet-member.interface.js';
 import type { ProcessReporter } from '../../fleet/process-reporter.js';
 import { Session } from '../../fleet/session.js';

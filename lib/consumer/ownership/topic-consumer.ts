@@ -1,4 +1,5 @@
-import type { Owner, TopicLimits } from '../../store/broker.interface.js';
+import type { TopicLimits } from '../../store/deliveries/limits.js';
+import type { Owner } from '../../store/fleet/owner.js';
 import { assignPartitions } from '../../fleet/assign-partitions.js';
 import { quoted } from '../../log.js';
 import { within } from '../../time/deadline.js';

@@ -1,4 +1,4 @@
-import { serveWithin } from '../../store/serve.js';
+import { serveWithin } from '../../store/calls/serve.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import type { ActiveBackoff } from '../../fleet/topic-settings.interface.js';
 import { within } from '../../time/deadline.js';

@@ -1,4 +1,4 @@
-import { MAX_REPORTED_RECEIVERS, type ReportedReceiver } from '../../store/broker.interface.js';
+import { MAX_REPORTED_RECEIVERS, type ReportedReceiver } from '../../store/records/process-records.js';
 import type { Clock } from '../../time/clock.js';
 
 /** For how long somebody who receives no more is told of, in milliseconds. */

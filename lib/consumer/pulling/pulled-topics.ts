@@ -123,7 +123,9 @@ export class PulledTopics {
     if (this.#isStopped && handled.includes(topic)) throw shutsDown();
     const known = sharing.consumerOf(topic);
     if (known) return known;
-    const config = await within(context.clock, timeout, context.broker.configOf(topic), { error: () => noAnswer() });
+    const config = await within(context.clock, timeout, context.broker.fleet.configOf(topic), {
+      error: () => noAnswer(),
+    });
     // Whoever makes up a receipt makes no topic.
     if (!config) return undefined;
     await this.#reach(this.#topic(topic));

@@ -1,4 +1,5 @@
-import type { Partition, Receipt } from '../../store/broker.interface.js';
+import type { Receipt } from '../../store/deliveries/receipt.js';
+import type { Partition } from '../../store/partition.js';
 import { describe } from '../../checks/describe.js';
 import { InvalidArgumentError } from '../../errors/options.errors.js';
 import { type ResolvedBackoff, decodeBackoff, encodeBackoff } from '../../messages/backoff.js';

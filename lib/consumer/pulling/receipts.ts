@@ -1,4 +1,4 @@
-import { serveWithin } from '../../store/serve.js';
+import { serveWithin } from '../../store/calls/serve.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { InvalidArgumentError } from '../../errors/options.errors.js';
 import type { SettleStatus } from '../../messages/settle-status.js';
@@ -112,6 +112,6 @@ export class Receipts {
   #tell({ partition, token, holder }: ReceiptContent, lease: number): void {
     const { broker, session } = this.#options.context;
     if (holder === undefined || holder === session) return;
-    void broker.tell({ to: holder, signal: { kind: 'lease', partition, token, lease } }).catch(() => {});
+    void broker.fleet.tell({ to: holder, signal: { kind: 'lease', partition, token, lease } }).catch(() => {});
   }
 }

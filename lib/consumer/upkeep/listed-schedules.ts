@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Broker, Partition } from '../../store/broker.interface.js';
-import { ChangeLane } from '../../store/change-lane.js';
+import type { Broker } from '../../store/broker.interface.js';
+import type { Partition } from '../../store/partition.js';
+import { ChangeLane } from '../../store/calls/change-lane.js';
 import type { ConsumerContext } from '../consumer-context.js';
 
 /** For how long a removal is tried, in milliseconds; the next look tries again. */
@@ -43,15 +44,15 @@ export class ListedSchedules {
 
   async #look(id: string, key: string): Promise<string | undefined> {
     const { topic } = this.#partition;
-    const place = await this.#broker.findSchedule({ id });
+    const place = await this.#broker.schedules.findSchedule({ id });
     if (place?.topic === topic && place.key === key) return undefined;
-    const [stored] = await this.#broker.getSchedules(this.#partition, [id]);
+    const [stored] = await this.#broker.schedules.getSchedules(this.#partition, [id]);
     if (!stored) return undefined;
     if (!place) {
-      await this.#broker.indexSchedule({ id, topic, key });
+      await this.#broker.schedules.indexSchedule({ id, topic, key });
       return undefined;
     }
-    await this.#removals.send((partition, call) => this.#broker.removeSchedule(partition, call, id));
+    await this.#removals.send((partition, call) => this.#broker.schedules.removeSchedule(partition, call, id));
     return place.topic;
   }
 }

@@ -1,4 +1,5 @@
-import type { Partition, RetentionLimits } from '../../store/broker.interface.js';
+import type { RetentionLimits } from '../../store/dead-letters/retention.js';
+import type { Partition } from '../../store/partition.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { Loop } from '../../time/loop.js';
 import type { Startable } from '../../time/startable.interface.js';
@@ -124,7 +125,7 @@ export function trimmerOfDeadLetters(
     get limits() {
       return handled.settings.deadLetter;
     },
-    trim: () => context.broker.trimDead(partition, handled.settings.deadLetter),
+    trim: () => context.broker.deadLetters.trimDead(partition, handled.settings.deadLetter),
   });
 }
 
@@ -140,6 +141,6 @@ export function trimmerOfFinished(
     get limits() {
       return handled.settings.finished ?? { maxCount: 0 };
     },
-    trim: () => context.broker.trimFinished(partition),
+    trim: () => context.broker.deadLetters.trimFinished(partition),
   });
 }

@@ -1,4 +1,4 @@
-import type { Partition } from '../../store/broker.interface.js';
+import type { Partition } from '../../store/partition.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { SerializationError } from '../../errors/publishing.errors.js';
 import { counted, quoted } from '../../log.js';

@@ -1,15 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type CallId,
-  type DueSchedules,
-  MAX_DUE_SCHEDULES,
-  type Owner,
-  type Partition,
-  type StoredSchedule,
-  type TopicOrder,
-} from '../../store/broker.interface.js';
-import { repeatUntilServed, serveWithin } from '../../store/serve.js';
-import { isRefused } from '../../store/split-refused.js';
+import type { Owner } from '../../store/fleet/owner.js';
+import type { TopicOrder } from '../../store/fleet/topic-config.js';
+import type { CallId, Partition } from '../../store/partition.js';
+import { type DueSchedules, MAX_DUE_SCHEDULES } from '../../store/schedules/due-schedules.js';
+import type { StoredSchedule } from '../../store/schedules/schedule-records.js';
+import { repeatUntilServed, serveWithin } from '../../store/calls/serve.js';
+import { isRefused } from '../../store/calls/split-refused.js';
 import { tagsOf } from '../../messages/readable-part.js';
 import { toStoredId } from '../../messages/stored-id.js';
 import { type Step, nextStep } from '../../schedules/catch-up.js';
@@ -141,11 +137,14 @@ export class ScheduleRunner implements Startable {
 
   async #list(skip: number): Promise<DueSchedules> {
     const { context, partition } = this.#options;
-    const page = await repeatUntilServed(() => context.broker.dueSchedules(partition, { ahead: AHEAD, skip }), {
-      clock: context.clock,
-      signal: this.#stop.signal,
-      onFailure: (error) => this.#tellFailure(error),
-    });
+    const page = await repeatUntilServed(
+      () => context.broker.schedules.dueSchedules(partition, { ahead: AHEAD, skip }),
+      {
+        clock: context.clock,
+        signal: this.#stop.signal,
+        onFailure: (error) => this.#tellFailure(error),
+      },
+    );
     this.#hasSome = page.count > 0;
     this.#reporter.damage(page.repaired, page.damaged);
     return page;
@@ -219,7 +218,7 @@ export class ScheduleRunner implements Startable {
       order,
       unlessBusy: overlap === 'skip' ? { state: skipped, series: seriesOf(id, key) } : undefined,
     };
-    const result = await this.#within(() => context.broker.publishOccurrence(partition, call, occurrence));
+    const result = await this.#within(() => context.broker.schedules.publishOccurrence(partition, call, occurrence));
     if (result.status === 'not-owner') {
       // Whatever becomes of that, it is not asked again.
       this.#stop.abort();
@@ -264,7 +263,7 @@ export class ScheduleRunner implements Startable {
     call: CallId,
   ): Promise<boolean> {
     const { context, partition } = this.#options;
-    return this.#within(() => context.broker.putSchedule(partition, call, { id, expected, state, nextAt }));
+    return this.#within(() => context.broker.schedules.putSchedule(partition, call, { id, expected, state, nextAt }));
   }
 
   /** Where no schedule is known to wait, whatever else fails tells of the outage. */

@@ -1,4 +1,4 @@
-import type { EventEntry } from '../../store/broker.interface.js';
+import type { EventEntry } from '../../store/records/event-log.interface.js';
 import { fromBytes } from './bytes.js';
 import type { DataClock } from './data-clock.js';
 import { EmbeddedData } from './data/embedded-data.js';

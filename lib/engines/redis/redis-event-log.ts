@@ -2,10 +2,10 @@ import type { Clock } from '../../time/clock.js';
 import { sleep } from '../../time/sleep.js';
 import type { Startable } from '../../time/startable.interface.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
-import type { EventEntry, EventLog, EventReader } from '../../store/broker.interface.js';
+import type { EventEntry, EventLog, EventReader } from '../../store/records/event-log.interface.js';
 import type { RedisClient } from './connection/redis-clients.js';
 import type { RedisConnection } from './connection/redis-connection.js';
-import type { RedisKeys } from '../../store/keys.js';
+import type { StoreKeys } from '../../store/keys.js';
 import type { ScriptRunner } from './scripts/script-runner.js';
 
 /** How long a read waits for entries, in milliseconds; a connection that is silent for longer is taken for dead. */
@@ -22,7 +22,7 @@ type StreamEntry = [id: string, fields: string[]];
 export interface RedisEventLogOptions {
   readonly connection: RedisConnection;
   readonly scripts: ScriptRunner;
-  readonly keys: RedisKeys;
+  readonly keys: StoreKeys;
   readonly clock: Clock;
 }
 

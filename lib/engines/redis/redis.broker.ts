@@ -2,30 +2,21 @@ import type { Clock } from '../../time/clock.js';
 import type { Log } from '../../log.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { ConfigurationError } from '../../errors/options.errors.js';
-import type {
-  Broker,
-  BrokerLink,
-  DoctorFinding,
-  Partition,
-  PartitionSignal,
-  ReplicaRequirement,
-  SessionSignal,
-  Unsubscribe,
-} from '../../store/broker.interface.js';
+import type { ReplicaRequirement } from '../../messages/replicas.js';
+import type { Broker, BrokerLink } from '../../store/broker.interface.js';
+import type { DoctorFinding } from '../../store/inspection.interface.js';
+import type { Partition } from '../../store/partition.js';
 import { type RedisParts, inspectedServer, probeKey, tryCommands } from './doctor/redis-server.js';
 import { checkServer, warnAtBoot } from './doctor/server-checks.js';
-import { decodeSessionSignal } from '../../store/records/fleet-records.js';
-import { RedisCalls } from './scripts/redis-calls.js';
+import { RedisDriver } from './scripts/redis-driver.js';
 import { type IoRedis, type RedisClient, loadIoRedis } from './connection/redis-clients.js';
 import { RedisConnection } from './connection/redis-connection.js';
 import { RedisEventLog } from './redis-event-log.js';
-import { PartitionWatchers } from '../../store/partition-watchers.js';
-import { RedisKeys } from '../../store/keys.js';
-import { RedisOperations } from '../../store/operations/operations.js';
+import { StoreKeys } from '../../store/keys.js';
 import type { RedisSettings } from './connection/redis-settings.js';
-import { decodeSignal } from '../../store/records/replies.js';
 import { ReplicatedCalls, warnOfFewReplicas } from './scripts/replicated-calls.js';
 import { type ScriptObserver, ScriptRunner } from './scripts/script-runner.js';
+import { StoreBroker } from '../../store/store-broker.js';
 import { type Role, neededOf } from './scripts/rights.js';
 import { SignalSubscriber } from './connection/signal-subscriber.js';
 
@@ -53,7 +44,7 @@ export async function createRedisBroker(options: Omit<RedisBrokerOptions, 'iored
 }
 
 /** Keeps messages in Redis: the operations, and the connections, clock and signals that they need. */
-export class RedisBroker extends RedisOperations implements Broker {
+export class RedisBroker extends StoreBroker implements Broker {
   readonly link: BrokerLink;
   readonly eventLog: RedisEventLog;
   readonly #parts: RedisParts;
@@ -62,8 +53,7 @@ export class RedisBroker extends RedisOperations implements Broker {
   readonly #replicated: ReplicatedCalls;
   readonly #replicas: ReplicaRequirement | undefined;
   readonly #role: Role | undefined;
-  readonly #keys: RedisKeys;
-  readonly #watchers: PartitionWatchers;
+  readonly #keys: StoreKeys;
   readonly #log: Log;
 
   constructor(options: RedisBrokerOptions) {
@@ -72,9 +62,12 @@ export class RedisBroker extends RedisOperations implements Broker {
     const subscriber = new SignalSubscriber({ connection, clock, log });
     const scripts = new ScriptRunner({ connection, clock, log, onScript });
     const replicated = new ReplicatedCalls({ connection, clock });
-    const keys = new RedisKeys(prefix);
-    const watchers = new PartitionWatchers();
-    super({ calls: new RedisCalls({ connection, scripts, replicated }), keys, watchers });
+    const keys = new StoreKeys(prefix);
+    super({
+      driver: new RedisDriver({ connection, scripts, replicated }),
+      keys,
+      subscribe: (...subscription) => subscriber.subscribe(...subscription),
+    });
     this.#parts = { connection, scripts, subscriber, keys, clock, role };
     this.#connection = connection;
     this.#subscriber = subscriber;
@@ -82,7 +75,6 @@ export class RedisBroker extends RedisOperations implements Broker {
     this.#replicas = replicas;
     this.#role = role;
     this.#keys = keys;
-    this.#watchers = watchers;
     this.#log = log;
     this.eventLog = new RedisEventLog({ connection, scripts, keys, clock });
     this.link = {
@@ -134,37 +126,6 @@ export class RedisBroker extends RedisOperations implements Broker {
     this.#subscriber.close();
     this.#connection.close();
     this.#replicated.close();
-  }
-
-  watchPartition(
-    partition: Partition,
-    listener: (signal: PartitionSignal) => void,
-    onListening?: () => void,
-  ): Unsubscribe {
-    const onMessage = (message: string): void => {
-      const signal = decodeSignal(message);
-      if (signal) listener(signal);
-    };
-    const { channel } = this.#keys.partition(partition);
-    const forget = this.#watchers.add(channel, listener);
-    const unsubscribe = this.#subscriber.subscribe(channel, onMessage, onListening);
-    return async () => {
-      forget();
-      await unsubscribe();
-    };
-  }
-
-  watchSession(session: string, listener: (signal: SessionSignal) => void, onListening?: () => void): Unsubscribe {
-    const onMessage = (message: string): void => {
-      const signal = decodeSessionSignal(message);
-      if (signal) listener(signal);
-    };
-    const subscriptions = [this.#keys.fleet.channel, this.#keys.sessionChannel(session)].map((channel) =>
-      this.#subscriber.subscribe(channel, onMessage, onListening),
-    );
-    return async () => {
-      await Promise.all(subscriptions.map(async (unsubscribe) => unsubscribe()));
-    };
   }
 
   onAvailable(listener: () => void): () => void {

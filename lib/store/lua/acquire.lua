@@ -3,6 +3,7 @@
 -- KEYS  owner STRING
 -- ARGV  new_owner, replaces (what the caller has seen), is_first (1 the caller has seen that nothing is stored | 0)
 -- Reply {now_us, 1}, or {now_us, 0, what is stored instead; nothing if nothing is}
+-- Roles consumer
 -- Cost  O(1)
 --
 -- May be run again with the same arguments: it finds that the new owner is stored. The value has no expiry, and loses one that

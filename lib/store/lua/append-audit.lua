@@ -3,6 +3,7 @@
 -- KEYS  audit STREAM, answered STRING (names the entry)
 -- ARGV  keep (about how many entries), text (the entry, JSON)
 -- Reply {now_us}
+-- Roles operator
 -- Cost  O(size of the entry), and O(n) for the n entries that are removed, at most 1,000
 --
 -- May be run again with the same arguments: the name tells a repeat, for 2 minutes.

@@ -6,6 +6,8 @@
 -- Reply {now_us, offset}
 --       offset   events that were ever appended, these included; the entry's id is 'offset-0', so that a reader sees from
 --                two ids how many events were between them
+-- Roles producer, consumer, operator
+-- Flags adds
 -- Cost  O(size of two entries), and O(n) for the n entries that are removed, at most 1,000
 --
 -- May be run again with the same arguments: readers leave out an entry whose process and sequence they have seen.

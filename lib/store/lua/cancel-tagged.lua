@@ -5,6 +5,7 @@
 --       answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, tag, after_id (it begins behind this stored id; '' at the first)
 -- Reply {now_us, '<cancelled> <in flight> <1 there may be more | 0 these were the last> <stored id of the last one it has looked at>'}
+-- Roles producer, consumer, operator
 -- Cost  O(log size), looks at 100 at most, of 256 KiB in all if they are kept
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.

@@ -6,6 +6,7 @@
 -- ARGV  wake_command, channel, sequence, id,
 --       seen_at, seen_envelope (only if it waits for that time, epoch ms, with that envelope; '' whatever it is)
 -- Reply {now_us, 1 cancelled | 2 in flight | 0 not found}
+-- Roles producer, consumer, operator
 -- Cost  O(log size), and O(length of the envelope) if one was seen
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.

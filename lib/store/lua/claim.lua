@@ -22,6 +22,7 @@
 --       granted  '' mostly; else with commas the time under which the deliveries stand in the logs of their keys, ms or 0, how many
 --                messages are still due, -1 if that was not asked for, when the deliveries may begin, epoch ms or 0, and in how many ms that is
 --       keeps_finished 1 if finished messages are kept, or some are left | 0
+-- Roles consumer
 -- Cost  O(max log size), max <= 200; looks at 400 messages at most, those that limits hold back among them, and stops early once the
 --       envelopes add up to 1 MiB, or 256 KiB if what is handed out is kept as finished
 --

@@ -6,6 +6,7 @@
 --       answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, counter (of meta, that counts those that are cancelled; '' if they are dead)
 -- Reply {now_us, removed, 1 there may be more | 0 these were the last}
+-- Roles operator
 -- Cost  O(log size), removes at most 100, of 256 KiB in all if they are kept
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So what

@@ -5,6 +5,7 @@
 --       handling ('' for the defaults),
 --       is_known (1 this is the second copy of what was stored, which mends what cannot be read | 0 it is only wanted)
 -- Reply {now_us, partitions, protocol version, order, limits, handling}: what is stored, as text; '' for none
+-- Roles producer, consumer, operator
 -- Cost  O(1)
 
 -- @use now (now_us)

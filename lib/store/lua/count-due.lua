@@ -4,6 +4,8 @@
 -- ARGV  ... (times in ms, ascending, at most 201; for several partitions, as many fewer)
 -- Reply {now_us, then for each partition {how many wait, how many of them are due, then for each time how many are due before it;
 --       the last of these counts is not repeated}}
+-- Roles consumer, operator
+-- Flags reads
 -- Cost  O(times · log size) for each partition
 
 -- @use now (now_us, now)

@@ -9,6 +9,7 @@
 --       repaired  how many entries of `occurrences` had no schedule or another time than their schedule says, or were missing
 --       damaged   ids of schedules that clients could not name or change, with NUL behind each; they are set aside: they have no
 --                 next occurrence any more
+-- Roles consumer
 -- Cost  O(limit log size), limit <= 100; stops early once the records add up to 1 MiB
 --
 -- What a schedule says itself counts. May be run again.

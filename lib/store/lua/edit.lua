@@ -3,6 +3,8 @@
 -- KEYS  scheduled ZSET, blocked ZSET, messages HASH, meta HASH, answered STRING (the caller's latest call)
 -- ARGV  sequence, id, expected (the envelope that it has), envelope (that it gets)
 -- Reply {now_us, 1 edited | 0 it has another envelope by now, or waits no more}
+-- Roles operator
+-- Flags adds
 -- Cost  O(length of the envelopes)
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.

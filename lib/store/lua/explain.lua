@@ -10,6 +10,8 @@
 --       limit       rate | inFlight if it is due, and a limit of its key keeps it waiting; else ''
 --       before      how many are claimed before it, if it was due; -1 if it is not waiting to be claimed
 --       due         of its latest delivery, ms; -1 if that is not known
+-- Roles consumer, operator
+-- Flags reads
 -- Cost  O(log size)
 
 -- @use now (now_us, now)

@@ -3,6 +3,7 @@
 -- KEYS  inflight ZSET, deliveries HASH, answered STRING (the caller's latest call)
 -- ARGV  sequence, lease (ms), ... (2 a delivery: stored id, token)
 -- Reply {now_us, one digit a delivery: 1 extended, 0 lost, 2 the message was cancelled}
+-- Roles consumer
 -- Cost  O(n log size), n <= 200
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So a delayed copy changes no lease

@@ -3,6 +3,7 @@
 -- KEYS  sessions HASH, handled HASH, processes HASH, holdings HASH, answered STRING (the caller's latest call)
 -- ARGV  sequence, ... (the sessions, at most 1,000)
 -- Reply {now_us}
+-- Roles consumer
 -- Cost  O(sessions + lists), removes at most 1,000 lists
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which removes no session that has come back since.

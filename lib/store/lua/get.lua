@@ -8,6 +8,8 @@
 --       state       scheduled | in-flight | dead
 --       due         of its latest delivery, ms; -1 if that is not known
 --       blocked_by  in an ordered topic, the stored id of the message of its key that has to be done first; else ''
+-- Roles consumer, operator
+-- Flags reads
 -- Cost  O(1)
 
 -- @use now (now_us)

@@ -3,6 +3,7 @@
 -- KEYS  meta HASH, answered STRING (the caller's latest call)
 -- ARGV  sequence, delay (ms)
 -- Reply {now_us, until when, epoch ms}
+-- Roles consumer, operator
 -- Cost  O(1)
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So a delay is counted once.

@@ -3,6 +3,7 @@
 -- KEYS  sessions HASH
 -- ARGV  session, count (of its heartbeats, as far as it is known), left_record
 -- Reply {now_us}
+-- Roles consumer
 -- Cost  O(1)
 
 -- @use now (now_us)

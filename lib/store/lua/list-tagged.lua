@@ -5,6 +5,8 @@
 --       after_id (the page begins behind this stored id; '' at the first)
 -- Reply {now_us, 1 there may be more | 0 these were the last, stored id of the last one it has looked at, then for each message: stored id,
 --       score (text), envelope, deliveries, attempts, due time of the latest delivery (ms or -1), failure JSON or ''}
+-- Roles consumer, operator
+-- Flags reads
 -- Cost  O(log size), looks at 200 at most; stops early once envelopes and failures add up to the bytes given, <= 1 MiB
 
 -- @use now (now_us, now)

@@ -8,6 +8,8 @@
 --       after_score, after_id (the page begins behind this place; '' for both: at the first)
 -- Reply {now_us, now ms, 1 there may be more | 0 these were the last, then for each message: stored id, score (text), and
 --       the fields asked for: envelope or nil, deliveries, attempts, due ms or -1, failure JSON or ''}
+-- Roles consumer, operator
+-- Flags reads
 -- Cost  O(limit + log² size), limit <= 200; stops early once envelopes and failures add up to the bytes given, <= 1 MiB
 --
 -- May be run again with the same arguments: it gives ids to dead letters once, and changes nothing else.

@@ -2,6 +2,11 @@ import type { ScriptTable } from './script-table.js';
 
 export type ScriptName = keyof ScriptTable;
 
+/** What a user of Redis is there for: an application that only publishes, one that handles, or somebody who operates them. */
+export const ROLES = ['producer', 'consumer', 'operator'] as const;
+
+export type Role = (typeof ROLES)[number];
+
 /** A Lua script as the build makes it, see scripts/setup/lua-scripts.mjs. */
 export interface LuaScript {
   /** With every module that it uses, and without comments. */
@@ -12,6 +17,13 @@ export interface LuaScript {
   readonly args: readonly string[];
   /** Whether further arguments follow. */
   readonly takesMore: boolean;
+  /** Who runs it. */
+  readonly roles: readonly Role[];
+  /**
+   * `reads`: it only looks, and leaves alone what it meets. `adds`: it always adds to what is stored, so a full Redis refuses it before it
+   * has written anything.
+   */
+  readonly flags: readonly ('reads' | 'adds')[];
 }
 
 export type Argument = string | number;

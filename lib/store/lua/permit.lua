@@ -15,6 +15,7 @@
 --       wait          ms from this call until it should ask again; -1 if it has what it wanted
 --       held          how many permits to be in flight it has now
 --       sessions      those that should ask now, with spaces
+-- Roles consumer
 -- Cost  O(n log n) in the number of processes that wait or have permits
 --
 -- `permits` is a log, see modules/rate-log.lua, and then a line for each such process, in the order in which they wait:

@@ -4,6 +4,7 @@
 -- KEYS  key ANY (of no use otherwise)
 -- ARGV  wake_command, channel (of no use otherwise)
 -- Reply {now_us, then each command that Redis refused, with what it said}
+-- Roles none (it tries the commands of all others)
 -- Cost  O(1)
 
 -- @use now (now_us)

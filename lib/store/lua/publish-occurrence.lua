@@ -14,6 +14,8 @@
 --       status   2 something else is stored of the schedule, 3 it was published by an earlier run, 4 skipped, now or by an
 --                earlier run
 --       or {now_us, 0, the owner that is stored, '' for none} if the claimant is not the owner
+-- Roles consumer
+-- Flags adds
 -- Cost  O(log size)
 --
 -- May be run again with the same arguments: no two writes have the same state, so a repeat finds its own.

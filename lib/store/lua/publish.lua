@@ -16,6 +16,8 @@
 --                 id is finished: acknowledged, cancelled, delivered at most once
 --       kept      due times (epoch ms, with commas) that hold now for those that were there before and stay: one for each
 --                 2, 3, 5, 6 and 7, and for each message with a longest wait
+-- Roles producer, consumer, operator
+-- Flags adds
 -- Cost  O(n log size), n <= 200
 --
 -- Arguments that it cannot use, such as a due time that is not a number, are refused before anything is written.

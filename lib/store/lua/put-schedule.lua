@@ -4,6 +4,7 @@
 -- ARGV  wake_command, channel, sequence, id, is_new (1: nothing may be stored; 0: `expected`), expected, state, rest ('' if it stays),
 --       next_at (of its next occurrence, epoch ms; inf: there is none)
 -- Reply {now_us, 1 written | 0 something else is stored}
+-- Roles consumer, operator
 -- Cost  O(log size)
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer, and brings back none that was removed since.

@@ -4,6 +4,7 @@
 -- KEYS  owner STRING
 -- ARGV  given_up (the owner), epoch
 -- Reply {now_us}
+-- Roles consumer
 -- Cost  O(1)
 
 -- @use now (now_us)

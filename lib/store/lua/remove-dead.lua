@@ -5,6 +5,7 @@
 --       answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, ... (2 a dead letter: stored id, its death, epoch ms)
 -- Reply {now_us, one digit a dead letter: 1 removed, 0 there is none of that death}
+-- Roles operator
 -- Cost  O(n log size), n <= 200
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.

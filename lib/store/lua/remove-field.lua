@@ -3,6 +3,7 @@
 -- KEYS  record HASH, answered STRING (the caller's latest call)
 -- ARGV  sequence, field
 -- Reply {now_us}
+-- Roles consumer, operator
 -- Cost  O(1)
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which removes nothing that was set since.

@@ -3,6 +3,7 @@
 -- KEYS  schedules HASH, occurrences ZSET, answered STRING (the caller's latest call)
 -- ARGV  sequence, id
 -- Reply {now_us, 1 removed | 0 not found}
+-- Roles consumer, operator
 -- Cost  O(log size)
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.

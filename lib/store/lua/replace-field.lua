@@ -3,6 +3,7 @@
 -- KEYS  record HASH, answered STRING (the caller's latest call)
 -- ARGV  sequence, field, value, replaces (what the caller has seen), is_first (1 the caller has seen that the field is not there | 0)
 -- Reply {now_us, 1}, or {now_us, 0, what it holds instead; nothing if it is not there}
+-- Roles producer, consumer, operator
 -- Cost  O(1)
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which replaces nothing, even if the field is again as the caller has

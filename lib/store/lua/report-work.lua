@@ -5,6 +5,8 @@
 --       no history is kept), keep_history (ms),
 --       ... (2 a topic: topic, JSON that begins with '[number,'; at most 200, with a history 20)
 -- Reply {now_us}
+-- Roles consumer
+-- Flags adds
 -- Cost  O(topics)
 --
 -- May be run again with the same arguments: a report that is not newer than what is stored changes nothing.

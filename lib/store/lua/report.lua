@@ -4,6 +4,7 @@
 -- ARGV  session, number (of the report), state (JSON that begins with '[number,', or '' if it is as before),
 --       held (the same about its partitions)
 -- Reply {now_us, 1 noted | 0 there is no such session}
+-- Roles consumer
 -- Cost  O(1), and what is stored
 --
 -- May be run again with the same arguments: a report that is not newer than what is stored changes nothing.

@@ -5,6 +5,7 @@
 -- ARGV  wake_command, channel, sequence, delay (ms),
 --       ... (3 a dead letter: stored id, its death, epoch ms, an envelope in place of the stored one or '')
 -- Reply {now_us, one digit a dead letter: 1 requeued, 0 there is none of that death}
+-- Roles operator
 -- Cost  O(n log size), n <= 200; one envelope at most
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So what has

@@ -3,6 +3,7 @@
 -- KEYS  meta HASH, answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence
 -- Reply {now_us}
+-- Roles operator
 -- Cost  O(1)
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which does not resume what was paused since. It signals all the same, as

@@ -5,6 +5,7 @@
 -- ARGV  wake_command, channel, sequence, id, token (of its delivery; '0' for none: it is due, or its lease has ended), failure (JSON)
 -- Reply {now_us, 1 set aside | 0 the delivery is not the current one, or it is neither due nor has its lease ended,
 --       the stored id that it has now, '' for none}
+-- Roles consumer
 -- Cost  O(log size); if the id of a delivery is not text, O(1,000)
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So what was requeued since stays.

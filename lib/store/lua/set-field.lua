@@ -3,6 +3,7 @@
 -- KEYS  record HASH
 -- ARGV  field, value
 -- Reply {now_us, 1 the field is new | 0 it was there}
+-- Roles producer, consumer, operator
 -- Cost  O(1)
 
 -- @use now (now_us)

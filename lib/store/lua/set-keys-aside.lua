@@ -4,6 +4,7 @@
 -- KEYS  key ANY, aside ANY (its name once it is set aside)
 -- ARGV  expected_type (ZSET, HASH or STRING)
 -- Reply {now_us, 1 set aside | 0 it is of that type, or does not exist}
+-- Roles producer, consumer, operator
 -- Cost  O(1)
 --
 -- May be run again with the same arguments: it finds nothing then.

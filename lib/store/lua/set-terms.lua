@@ -3,6 +3,7 @@
 -- KEYS  config HASH, answered STRING (the caller's latest call)
 -- ARGV  sequence, limits ('' for none), handling ('' for the defaults)
 -- Reply {now_us}
+-- Roles consumer
 -- Cost  O(1)
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which brings nothing back that others have replaced since.

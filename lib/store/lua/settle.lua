@@ -15,6 +15,7 @@
 --       digits   one a delivery: 1 settled, 0 stale, 2 the message was cancelled, 3 the message was replaced and its delivery did not
 --                succeed, 4 nothing was done about it: to be sent again, by another call
 --       due      when something is due that was not before, epoch ms; -1 if nothing is, or a signal was sent
+-- Roles consumer
 -- Cost  O(n log size), n <= 200; if finished messages are kept it stops early once the envelopes add up to 256 KiB, since they are copied
 --
 -- Arguments that it cannot use, such as a delay that is not a number, are refused before anything is written. So is a call with

@@ -5,6 +5,8 @@
 -- Reply {now_us, then for each partition {scheduled, due, in flight, dead, next due ms or -1, owner or '', blocked, finished,
 --       retrying, held until ms or -1, how many of the blocked ones are due, the earliest due ms of those or -1, then the fields of
 --       meta and their values}}
+-- Roles producer, consumer, operator
+-- Flags reads
 -- Cost  O(log size) for each partition
 
 -- @use now (now_us, now)

@@ -6,6 +6,7 @@
 -- ARGV  wake_command, channel, sequence, max_age (ms, -1 for any), max_count (-1 for any)
 -- Reply {now_us, removed, next ms}
 --       next: when to call again; -1 if nothing is left that will expire
+-- Roles consumer
 -- Cost  O(log size), removes at most 200
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which removes nothing. So a delayed copy does not go by limits that hold no more.

@@ -3,6 +3,7 @@
 -- KEYS  finished ZSET, endings HASH, messages HASH, keyed ZSET, meta HASH
 -- Reply {now_us, removed, next ms}
 --       next: when to call again; 0 at once; -1 if nothing is left that will be too old
+-- Roles consumer
 -- Cost  O(log size), removes at most 400
 --
 -- May be run at any time by anybody: it goes by what is stored of the limits.

@@ -3,7 +3,7 @@ import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { StoredMessage } from '../../../lib/store/broker.interface.js';
+import type { StoredMessage } from '../../../lib/store/messages/stored-message.js';
 import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { RedisBroker } from '../../../lib/engines/redis/redis.broker.js';
 import { SystemClock } from '../../../lib/time/clock.js';
@@ -102,20 +102,20 @@ async function stateOf(broker: Compared, now: number): Promise<unknown> {
   const inHours = (time: number | undefined): number | undefined => time && Math.round((time - now) / HOUR);
   const messages = await Promise.all(
     STORED_IDS.map(async (id) => {
-      const message = await broker.get(PARTITION, id);
+      const message = await broker.messages.get(PARTITION, id);
       return message && visible(message, inHours);
     }),
   );
-  const listed = await broker.peek(PARTITION, { state: 'finished', limit: 100, maxBytes: 1_000_000 });
+  const listed = await broker.messages.peek(PARTITION, { state: 'finished', limit: 100, maxBytes: 1_000_000 });
   const finished = listed.messages.map((message) => visible(message, inHours));
   const tagged: Record<string, string[]> = {};
   for (const tag of TAGS) {
     for (const state of ['scheduled', 'in-flight', 'dead'] as const) {
-      const page = await broker.peek(PARTITION, { state, tag, limit: 100, maxBytes: 1_000_000 });
+      const page = await broker.messages.peek(PARTITION, { state, tag, limit: 100, maxBytes: 1_000_000 });
       tagged[`${state} ${tag}`] = page.messages.map(({ storedId }) => storedId);
     }
   }
-  const stats = await broker.stats(PARTITION);
+  const stats = await broker.messages.stats(PARTITION);
   const { nextDueAt, oldestBlockedDueAt, heldUntil } = stats;
   const times = {
     nextDueAt: inHours(nextDueAt),

@@ -10,7 +10,7 @@ export const trim = fc
     return {
       name: `trim dead letters to ${maxAge} h and ${maxCount}`,
       run: async (broker) => {
-        await broker.trimDead(PARTITION, limits);
+        await broker.deadLetters.trimDead(PARTITION, limits);
       },
     };
   });
@@ -39,7 +39,7 @@ export const keep = fc
 export const trimFinished = fc.constant<Operation>({
   name: 'trim finished messages',
   run: async (broker) => {
-    await broker.trimFinished(PARTITION);
+    await broker.deadLetters.trimFinished(PARTITION);
   },
 });
 
@@ -50,18 +50,18 @@ export const deadLetter = fc
     return {
       name: `${action} ${id} if it is dead`,
       run: async (broker, memory) => {
-        const stored = await broker.get(PARTITION, id);
+        const stored = await broker.messages.get(PARTITION, id);
         if (stored?.state !== 'dead') return 'it is not';
         const call = { caller: 'operator', sequence: ++memory.sequence };
         const death = { storedId: id, diedAt: stored.at };
         return action === 'remove'
-          ? broker.removeDead(PARTITION, call, [death])
-          : broker.requeueDead(PARTITION, call, [death], delay * HOUR);
+          ? broker.deadLetters.removeDead(PARTITION, call, [death])
+          : broker.deadLetters.requeueDead(PARTITION, call, [death], delay * HOUR);
       },
     };
   });
 
 export const clear = fc.constantFrom('scheduled' as const, 'dead' as const).map((state): Operation => ({
   name: `clear what is ${state}`,
-  run: (broker, memory) => broker.clear(PARTITION, { caller: 'operator', sequence: ++memory.sequence }, state),
+  run: (broker, memory) => broker.messages.clear(PARTITION, { caller: 'operator', sequence: ++memory.sequence }, state),
 }));

@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
-import type { Limits } from '../../../lib/store/broker.interface.js';
+import type { Limits } from '../../../lib/store/deliveries/limits.js';
 import { HOUR, type Operation, PARTITION, hours, session } from './world.js';
 
 export const hold = fc.record({ delay: hours, ends: fc.boolean() }).map(({ delay, ends }): Operation => ({
   name: ends ? 'resume' : `hold for ${delay} h`,
   run: async (broker, memory) => {
     const call = { caller: 'holder', sequence: ++memory.sequence };
-    if (ends) await broker.resume(PARTITION, call);
-    else await broker.hold(PARTITION, call, delay * HOUR);
+    if (ends) await broker.deliveries.resume(PARTITION, call);
+    else await broker.deliveries.hold(PARTITION, call, delay * HOUR);
   },
 }));
 
@@ -30,7 +30,7 @@ export const permit = fc
         const own = memory.permits.get(by) ?? { held: 0, used: 0, sequence: 0, permittedAt: 0 };
         const used = Math.max(0, own.used - ended);
         const limits = Object.fromEntries(kinds.map((kind) => [kind, SHARED[kind]])) as Limits;
-        const reply = await broker.permit(PARTITION.topic, {
+        const reply = await broker.deliveries.permit(PARTITION.topic, {
           session: by,
           sequence: own.sequence + 1,
           limits,

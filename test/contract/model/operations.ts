@@ -1,12 +1,8 @@
 import * as fc from 'fast-check';
-import {
-  type ClaimResult,
-  type ClaimedMessage,
-  type Outcome,
-  type Receipt,
-  SUSPECT_ROOM,
-  ownerOf,
-} from '../../../lib/store/broker.interface.js';
+import { type ClaimResult, type ClaimedMessage, SUSPECT_ROOM } from '../../../lib/store/deliveries/claim.js';
+import type { Receipt } from '../../../lib/store/deliveries/receipt.js';
+import type { Outcome } from '../../../lib/store/deliveries/settle.js';
+import { ownerOf } from '../../../lib/store/fleet/owner.js';
 import { toFailure } from '../../../lib/messages/failure.js';
 import { clear, deadLetter, keep, trim, trimFinished } from './kept.js';
 import { hold, permit } from './limit-operations.js';
@@ -48,8 +44,8 @@ const publish = fc
           tags: id === 'two' ? undefined : tags,
         }));
         const terms = { order: memory.terms.order };
-        const results = await broker.publish(PARTITION, call, messages, terms);
-        if (repeated) await broker.publish(PARTITION, call, messages, terms);
+        const results = await broker.messages.publish(PARTITION, call, messages, terms);
+        if (repeated) await broker.messages.publish(PARTITION, call, messages, terms);
         return results.map(({ status, finishedAs }) => [status, finishedAs]);
       },
     };
@@ -87,8 +83,8 @@ const claim = fc
           finished,
         };
         memory.claims.push(request);
-        if (lost) await broker.claim(PARTITION, request);
-        const result = await broker.claim(PARTITION, request);
+        if (lost) await broker.deliveries.claim(PARTITION, request);
+        const result = await broker.deliveries.claim(PARTITION, request);
         if (result.status === 'not-owner') return result;
         tenure.delivered = result.delivered;
         const { grantedAt } = result;
@@ -104,7 +100,7 @@ const lateClaim = fc.nat().map((pick): Operation => {
     name: `a copy of claim ${pick} arrives`,
     run: async (broker, { claims }) => {
       const request = claims[pick % claims.length];
-      return request ? visible(await broker.claim(PARTITION, request)) : 'nobody has claimed yet';
+      return request ? visible(await broker.deliveries.claim(PARTITION, request)) : 'nobody has claimed yet';
     },
   };
 });
@@ -145,8 +141,8 @@ const settle = fc
           outcome: isUncalled ? { ...of, grantedAt } : of,
           duration: 10 * i,
         }));
-        const statuses = await broker.settle(PARTITION, call, settlements, process);
-        if (repeated) return [statuses, await broker.settle(PARTITION, call, settlements, process)];
+        const statuses = await broker.deliveries.settle(PARTITION, call, settlements, process);
+        if (repeated) return [statuses, await broker.deliveries.settle(PARTITION, call, settlements, process)];
         return statuses;
       },
     };
@@ -159,7 +155,9 @@ const extend = fc
       name: `extend ${picks.join()} by ${lease} h`,
       run: async (broker, memory) => {
         const receipts = chosen(memory, picks);
-        return receipts.length === 0 ? 'nothing was claimed yet' : broker.extend(PARTITION, lease * HOUR, receipts);
+        return receipts.length === 0
+          ? 'nothing was claimed yet'
+          : broker.deliveries.extend(PARTITION, lease * HOUR, receipts);
       },
     };
   });
@@ -169,8 +167,8 @@ const cancel = fc.record({ id: storedId, repeated: fc.boolean() }).map(({ id, re
     name: `cancel ${id}${repeated ? ', twice' : ''}`,
     run: async (broker, memory) => {
       const call = { caller: 'changer', sequence: ++memory.sequence };
-      const result = await broker.cancel(PARTITION, call, id);
-      return repeated ? [result, await broker.cancel(PARTITION, call, id)] : result;
+      const result = await broker.messages.cancel(PARTITION, call, id);
+      return repeated ? [result, await broker.messages.cancel(PARTITION, call, id)] : result;
     },
   };
 });
@@ -182,8 +180,8 @@ const cancelTagged = fc
       name: `cancel all with tag ${tag}${repeated ? ', twice' : ''}`,
       run: async (broker, memory) => {
         const call = { caller: 'changer', sequence: ++memory.sequence };
-        const result = await broker.cancelTagged(PARTITION, call, tag, undefined);
-        return repeated ? [result, await broker.cancelTagged(PARTITION, call, tag, undefined)] : result;
+        const result = await broker.messages.cancelTagged(PARTITION, call, tag, undefined);
+        return repeated ? [result, await broker.messages.cancelTagged(PARTITION, call, tag, undefined)] : result;
       },
     };
   });
@@ -196,8 +194,8 @@ const reschedule = fc
       run: async (broker, memory) => {
         const call = { caller: 'changer', sequence: ++memory.sequence };
         const due = { after: delay * HOUR };
-        const result = await broker.reschedule(PARTITION, call, id, due);
-        return repeated ? [result, await broker.reschedule(PARTITION, call, id, due)] : result;
+        const result = await broker.messages.reschedule(PARTITION, call, id, due);
+        return repeated ? [result, await broker.messages.reschedule(PARTITION, call, id, due)] : result;
       },
     };
   });
@@ -209,9 +207,9 @@ const ownership = fc
       name: `${by} ${action}s`,
       run: async (broker, memory) => {
         const tenure = memory.tenures.get(by);
-        if (action === 'release') return tenure && broker.release(PARTITION, tenure.owner);
+        if (action === 'release') return tenure && broker.fleet.release(PARTITION, tenure.owner);
         const owner = ownerOf(`epoch-${++memory.sequence}`, by);
-        const result = await broker.acquire(PARTITION, owner, memory.seen);
+        const result = await broker.fleet.acquire(PARTITION, owner, memory.seen);
         memory.seen = result.acquired ? owner : result.owner;
         if (result.acquired) memory.tenures.set(by, { owner, claims: 0, delivered: 0 });
         return result;
@@ -221,11 +219,11 @@ const ownership = fc
 
 const locate = fc
   .constantFrom('one', 'same')
-  .map((id): Operation => ({ name: `locate ${id}`, run: (broker) => broker.locate(PARTITION, id) }));
+  .map((id): Operation => ({ name: `locate ${id}`, run: (broker) => broker.messages.locate(PARTITION, id) }));
 
 const runNow = storedId.map((id): Operation => ({
   name: `run ${id} now`,
-  run: (broker, memory) => broker.runNow(PARTITION, { caller: 'changer', sequence: ++memory.sequence }, id),
+  run: (broker, memory) => broker.messages.runNow(PARTITION, { caller: 'changer', sequence: ++memory.sequence }, id),
 }));
 
 const passing = fc.integer({ min: 1, max: 3 }).map((n): Passing => ({ name: `${n} h pass`, hours: n }));

@@ -1,13 +1,10 @@
 import * as fc from 'fast-check';
-import type {
-  ClaimRequest,
-  ClaimedMessage,
-  Limits,
-  Owner,
-  Partition,
-  RetentionLimits,
-  TopicOrder,
-} from '../../../lib/store/broker.interface.js';
+import type { RetentionLimits } from '../../../lib/store/dead-letters/retention.js';
+import type { ClaimRequest, ClaimedMessage } from '../../../lib/store/deliveries/claim.js';
+import type { Limits } from '../../../lib/store/deliveries/limits.js';
+import type { Owner } from '../../../lib/store/fleet/owner.js';
+import type { TopicOrder } from '../../../lib/store/fleet/topic-config.js';
+import type { Partition } from '../../../lib/store/partition.js';
 import type { Compared } from './oracle/oracle.js';
 
 /** All delays are whole hours, so that the milliseconds that a test takes never decide what is due. */

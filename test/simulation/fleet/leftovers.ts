@@ -3,7 +3,7 @@ import { TOPICS } from './topics.js';
 
 /** The keys that hold something of messages that are done. */
 export function leftovers({ server, copy }: Scene, topics: readonly string[] = Object.keys(TOPICS)): string[] {
-  const keys = new copy.product.RedisKeys('dq');
+  const keys = new copy.product.StoreKeys('dq');
   const stored = new Set(server.data.keys);
   return topics.flatMap((topic) =>
     Array.from({ length: TOPICS[topic]?.options.partitions ?? 0 }, (_, index) =>

@@ -1,5 +1,5 @@
-import type { EmbeddedCalls } from '../../../lib/engines/embedded/embedded-calls.js';
-import type { Calls, PlainCommands, Reply } from '../../../lib/store/driver.interface.js';
+import type { EmbeddedDriver } from '../../../lib/engines/embedded/embedded-driver.js';
+import type { Driver, PlainCommands, Reply } from '../../../lib/store/driver.interface.js';
 import type { Clocks } from './clocks.js';
 import type { Request } from './lane.js';
 import type { Link } from './link.js';
@@ -34,13 +34,13 @@ export type WatchCall = (name: string, place: object, given: object) => (run: ()
 export interface LinkedCallsOptions {
   readonly link: Link;
   /** What the server does with what this build sends. */
-  readonly calls: EmbeddedCalls;
+  readonly calls: EmbeddedDriver;
   readonly clocks: Clocks;
   readonly watch: WatchCall;
 }
 
-/** Calls over a link, in the place of those over ioredis. */
-export class LinkedCalls implements Calls {
+/** Driver over a link, in the place of those over ioredis. */
+export class LinkedCalls implements Driver {
   readonly address = 'redis';
   readonly mostPlaces: number;
   readonly #options: LinkedCallsOptions;
@@ -64,7 +64,7 @@ export class LinkedCalls implements Calls {
     this.#commands = Object.fromEntries(COMMANDS.map((name) => [name, command(name)])) as unknown as PlainCommands;
   }
 
-  readonly run: Calls['run'] = async (name, place, given, adds = ADDING.has(name)) => {
+  readonly run: Driver['run'] = async (name, place, given, adds = ADDING.has(name)) => {
     const { calls, watch } = this.#options;
     // An older build cannot answer at once.
     const atOnce = 'runNow' in calls;
@@ -74,11 +74,11 @@ export class LinkedCalls implements Calls {
     return (await this.#send({ name, key, about: () => aboutOf(place, given), adds, run })) as Reply;
   };
 
-  readonly runReplicated: Calls['runReplicated'] = async (name, place, given) => {
+  readonly runReplicated: Driver['runReplicated'] = async (name, place, given) => {
     return { reply: await this.run(name, place, given), confirmedBy: Infinity };
   };
 
-  readonly runForEach: Calls['runForEach'] = async (name, places, given) => {
+  readonly runForEach: Driver['runForEach'] = async (name, places, given) => {
     const { calls } = this.#options;
     const run = (): unknown => calls.runForEach(name, places, given);
     const key = keyOf(places[0] ?? {});
@@ -86,7 +86,7 @@ export class LinkedCalls implements Calls {
     return (await this.#send({ name, key, about, adds: false, run })) as readonly Reply[];
   };
 
-  readonly call: Calls['call'] = async (_keys, command) => command(this.#commands);
+  readonly call: Driver['call'] = async (_keys, command) => command(this.#commands);
 
   async publish(channel: string, message: string): Promise<void> {
     const run = (): unknown => this.#options.calls.publish(channel, message);

@@ -1,4 +1,4 @@
-import type { EmbeddedCalls } from '../../../lib/engines/embedded/embedded-calls.js';
+import type { EmbeddedDriver } from '../../../lib/engines/embedded/embedded-driver.js';
 import type { EmbeddedData, Snapshot } from '../../../lib/engines/embedded/data/embedded-data.js';
 import type { Product } from '../product/evaluate.js';
 import type { World } from '../world/world.js';
@@ -16,7 +16,7 @@ export interface Hearer {
 export interface Engine {
   readonly data: EmbeddedData;
   /** Runs what a build of the product sends. */
-  callsOf(product: Product): EmbeddedCalls;
+  callsOf(product: Product): EmbeddedDriver;
   server: Server;
 }
 
@@ -30,9 +30,9 @@ export function createEngine(product: Product): Engine {
   // An older build takes the data themselves.
   const call = (name: string, ...args: string[]): unknown => data.call(name, ...args);
   const server = { data, clock, call };
-  const all = new Map<Product, EmbeddedCalls>();
-  const callsOf = (build: Product): EmbeddedCalls => {
-    const known = all.get(build) ?? new build.EmbeddedCalls(server as never, clock);
+  const all = new Map<Product, EmbeddedDriver>();
+  const callsOf = (build: Product): EmbeddedDriver => {
+    const known = all.get(build) ?? new build.EmbeddedDriver(server as never, clock);
     all.set(build, known);
     return known;
   };
@@ -71,7 +71,7 @@ export class Server {
     return this.shards.length > 1;
   }
 
-  callsOf(product: Product): EmbeddedCalls {
+  callsOf(product: Product): EmbeddedDriver {
     return this.#engine.callsOf(product);
   }
 

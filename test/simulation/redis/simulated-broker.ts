@@ -1,4 +1,4 @@
-import type { Broker, Unsubscribe } from '../../../lib/store/broker.interface.js';
+import type { Broker } from '../../../lib/store/broker.interface.js';
 import type { Clock } from '../../../lib/time/clock.js';
 import type { Product } from '../product/evaluate.js';
 import type { Link } from './link.js';
@@ -22,13 +22,12 @@ export function createSimulatedBroker({ product, link, server, clock, watch }: S
   };
   const clocks = new Clocks(product, server, clock, stepped);
   link.onSlots(stepped);
-  const keys = new product.RedisKeys('dq');
-  const watchers = new product.PartitionWatchers();
+  const keys = new product.StoreKeys('dq');
   const calls = new LinkedCalls({ link, calls: server.callsOf(product), clocks, watch });
   const ping = async (): Promise<void> => {
     await Promise.any(calls.ask()).catch(firstOf);
   };
-  const rest: Omit<Broker, keyof InstanceType<Product['RedisOperations']>> = {
+  const rest: Omit<Broker, keyof InstanceType<Product['StoreBroker']>> = {
     link: {
       get isUp() {
         return link.isUp;
@@ -50,41 +49,21 @@ export function createSimulatedBroker({ product, link, server, clock, watch }: S
     connect: ping,
     close: async () => {},
     inspect: async () => [],
-    watchPartition(partition, listener, onListening): Unsubscribe {
-      const { channel } = keys.partition(partition);
-      const forget = watchers.add(channel, listener);
-      const end = link.signals.listen(channel, decoded(product.decodeSignal, listener), onListening);
-      return async () => {
-        forget();
-        end();
-      };
-    },
-    watchSession(session, listener, onListening): Unsubscribe {
-      const onMessage = decoded(product.decodeSessionSignal, listener);
-      const { channel } = keys.fleet;
-      const { signals } = link;
-      const ends = [
-        signals.listen(channel, onMessage, onListening),
-        signals.listen(keys.sessionChannel(session), onMessage),
-      ];
-      return async () => {
-        for (const end of ends) end();
-      };
-    },
     onAvailable: (listener) => link.onAvailable(listener),
     onError: () => () => {},
   };
-  return Object.assign(new product.RedisOperations({ calls, keys, watchers }), rest);
+  const stores = new product.StoreBroker({
+    driver: calls,
+    keys,
+    subscribe: (channel, listener, onListening) => {
+      const end = link.signals.listen(channel, listener, onListening);
+      return async () => end();
+    },
+  });
+  return Object.assign(stores, rest);
 }
 
 /** @throws what the first shard has failed with */
 function firstOf({ errors }: AggregateError): never {
   throw errors[0];
-}
-
-function decoded<T>(decode: (message: string) => T | undefined, listener: (signal: T) => void) {
-  return (message: string): void => {
-    const signal = decode(message);
-    if (signal) listener(signal);
-  };
 }

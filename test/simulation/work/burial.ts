@@ -4,7 +4,7 @@ import { isUnavailable } from './errors.js';
 
 /** An operator looks at what has died, and removes it. */
 export function bury({ copy, server, rules, topics, processes }: Scene): void {
-  const keys = new copy.product.RedisKeys('dq');
+  const keys = new copy.product.StoreKeys('dq');
   const [operator] = [...processes].filter(({ isDead, connection }) => !isDead && connection);
   for (const topic of topics) {
     const partitions = Array.from({ length: TOPICS[topic]?.options.partitions ?? 0 }, (_, index) => index);

@@ -4,7 +4,7 @@ import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { chromiumPath } from '../../../scripts/setup/chromium.mjs';
 import { type RunningProgram, installProgram } from '../../support/cli/packed-program.js';
-import { RedisKeys } from '../../support/internals.js';
+import { StoreKeys } from '../../support/internals.js';
 import { report } from '../../support/readings/statistics.js';
 import { type PrivateRedis, startRedis } from '../../support/servers/redis-server.js';
 import { until } from '../../support/waiting.js';
@@ -38,7 +38,7 @@ beforeAll(async () => {
   server = await startRedis();
   redis = new Redis(server.url, { replyMapping: 'legacy' });
   browser = await chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox'] });
-  const keys = new RedisKeys('dq');
+  const keys = new StoreKeys('dq');
   const dueFrom = Date.now() + 3_600_000;
   for (let i = 0; i < TOPICS; i++) {
     const topic = `topic-${i}`;

@@ -1,30 +1,21 @@
+import type { PartitionStats } from '../../../lib/store/messages/partition-counts.js';
 import { randomUUID } from 'node:crypto';
 import { test } from 'vitest';
-import {
-  NO_TOKEN,
-  type Broker,
-  type CallId,
-  type CancelResult,
-  type ClaimedMessage,
-  type ClaimRequest,
-  type DueTime,
-  type Limits,
-  type NewMessage,
-  type Outcome,
-  type Owner,
-  type Partition,
-  type PartitionSignal,
-  type PublishResult,
-  type Receipt,
-  type RescheduleResult,
-  type RetentionLimits,
-  type SettleStatus,
-  type Settlement,
-  type StoredMessage,
-  type TagCancelResult,
-  type TopicOrder,
-} from '../../../lib/store/broker.interface.js';
-import { settleAll } from '../../../lib/store/settle-all.js';
+import type { SettleStatus } from '../../../lib/messages/settle-status.js';
+import type { Broker } from '../../../lib/store/broker.interface.js';
+import type { RetentionLimits } from '../../../lib/store/dead-letters/retention.js';
+import type { ClaimRequest, ClaimedMessage } from '../../../lib/store/deliveries/claim.js';
+import type { Limits } from '../../../lib/store/deliveries/limits.js';
+import { NO_TOKEN, type Receipt } from '../../../lib/store/deliveries/receipt.js';
+import type { Outcome, Settlement } from '../../../lib/store/deliveries/settle.js';
+import type { Owner } from '../../../lib/store/fleet/owner.js';
+import type { PartitionSignal } from '../../../lib/store/fleet/signals.js';
+import type { TopicOrder } from '../../../lib/store/fleet/topic-config.js';
+import type { CancelResult, RescheduleResult, TagCancelResult } from '../../../lib/store/messages/change-message.js';
+import type { DueTime, NewMessage, PublishResult } from '../../../lib/store/messages/publish.js';
+import type { StoredMessage } from '../../../lib/store/messages/stored-message.js';
+import type { CallId, Partition } from '../../../lib/store/partition.js';
+import { settleAll } from '../../../lib/store/calls/settle-all.js';
 import type { Failure } from '../../../lib/messages/failure.js';
 import { type ClaimFields, type ServedClaim, Claimant } from './claimant.js';
 import { Received } from './received.js';
@@ -120,19 +111,19 @@ export class BrokerBed {
   }
 
   async publishAll(messages: readonly NewMessage[], call = this.nextCall()): Promise<PublishResult[]> {
-    return this.broker.publish(this.partition, call, messages, { order: this.order });
+    return this.broker.messages.publish(this.partition, call, messages, { order: this.order });
   }
 
   async cancel(storedId: string, call = this.nextCall()): Promise<CancelResult> {
-    return this.broker.cancel(this.partition, call, storedId);
+    return this.broker.messages.cancel(this.partition, call, storedId);
   }
 
   async cancelTagged(tag: string, after?: string, call = this.nextCall()): Promise<TagCancelResult> {
-    return this.broker.cancelTagged(this.partition, call, tag, after);
+    return this.broker.messages.cancelTagged(this.partition, call, tag, after);
   }
 
   async reschedule(storedId: string, due: DueTime, call = this.nextCall()): Promise<RescheduleResult> {
-    return this.broker.reschedule(this.partition, call, storedId, due);
+    return this.broker.messages.reschedule(this.partition, call, storedId, due);
   }
 
   /** The owner's next one. */
@@ -191,11 +182,15 @@ export class BrokerBed {
   async settleAll(outcomes: readonly (readonly [Receipt, Outcome])[], call = this.nextCall()): Promise<SettleStatus[]> {
     const settlements = outcomes.map(([{ storedId, token }, outcome]) => ({ storedId, token, outcome }));
     const callFor = (all: readonly Settlement[]): CallId => (all === settlements ? call : this.nextCall());
-    return settleAll(settlements, (all) => this.broker.settle(this.partition, callFor(all), all));
+    return settleAll(settlements, (all) => this.broker.deliveries.settle(this.partition, callFor(all), all));
+  }
+
+  async stats(): Promise<PartitionStats> {
+    return this.broker.messages.stats(this.partition);
   }
 
   async get(storedId: string): Promise<StoredMessage | undefined> {
-    return this.broker.get(this.partition, storedId);
+    return this.broker.messages.get(this.partition, storedId);
   }
 
   /**
@@ -207,7 +202,7 @@ export class BrokerBed {
     const unsubscribe = this.broker.watchPartition(this.partition, signals.listener);
     await this.broker.link.listen();
     const start = Math.floor(await this.time());
-    await this.broker.resume(this.partition, this.nextCall());
+    await this.broker.deliveries.resume(this.partition, this.nextCall());
     const isResumption = (signal: PartitionSignal): boolean =>
       signal.kind === 'due' && signal.at >= start && signal.at < start + LONG / 2;
     for (let count = 1; !(await signals.atLeast(count)).some(isResumption); count++);
@@ -220,7 +215,7 @@ export class BrokerBed {
     const arrived = new Received<PartitionSignal>();
     const unsubscribe = this.broker.watchPartition(barrier, arrived.listener);
     await this.broker.link.listen();
-    await this.broker.publish(barrier, this.nextCall(), [message('barrier')]);
+    await this.broker.messages.publish(barrier, this.nextCall(), [message('barrier')]);
     await arrived.atLeast(1);
     await unsubscribe();
   }

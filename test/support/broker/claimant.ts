@@ -1,13 +1,8 @@
-import {
-  type Broker,
-  type ClaimRequest,
-  type ClaimResult,
-  MAX_BATCH,
-  type Owner,
-  type Partition,
-  ownerOf,
-  tokenOf,
-} from '../../../lib/store/broker.interface.js';
+import type { Broker } from '../../../lib/store/broker.interface.js';
+import type { ClaimRequest, ClaimResult } from '../../../lib/store/deliveries/claim.js';
+import { tokenOf } from '../../../lib/store/deliveries/receipt.js';
+import { type Owner, ownerOf } from '../../../lib/store/fleet/owner.js';
+import { MAX_BATCH, type Partition } from '../../../lib/store/partition.js';
 
 const EPOCH = '9f3ac07be41d2258';
 
@@ -32,7 +27,7 @@ export class Claimant {
 
   /** Becomes the owner of the partition, which nobody owned before. */
   async acquire(): Promise<void> {
-    const result = await this.#broker.acquire(this.#partition, this.owner, undefined);
+    const result = await this.#broker.fleet.acquire(this.#partition, this.owner, undefined);
     if (!result.acquired) throw new Error(`${result.owner} owns the partition`);
   }
 
@@ -54,7 +49,7 @@ export class Claimant {
 
   /** Sends the latest claim again, as if its reply had been lost. */
   async repeat(fields: ClaimFields = {}): Promise<ServedClaim> {
-    const result = await this.#broker.claim(this.#partition, { ...this.#latest, ...fields });
+    const result = await this.#broker.deliveries.claim(this.#partition, { ...this.#latest, ...fields });
     if (result.status === 'not-owner') throw new Error(`${this.owner} does not own the partition`);
     this.#delivered = result.delivered;
     return result;

@@ -1,4 +1,5 @@
-import type { ClaimedMessage, NewMessage } from '../../../lib/store/broker.interface.js';
+import type { ClaimedMessage } from '../../../lib/store/deliveries/claim.js';
+import type { NewMessage } from '../../../lib/store/messages/publish.js';
 import { ACK, type BrokerBed } from './broker-bed.js';
 
 /** Stored ids of one key: what has the key as its id, and another one. */
@@ -46,5 +47,5 @@ export async function deathOf(bed: BrokerBed, storedId: string): Promise<{ store
 }
 
 export async function requeue(bed: BrokerBed, storedId: string): Promise<void> {
-  await bed.broker.requeueDead(bed.partition, bed.nextCall(), [await deathOf(bed, storedId)], 0);
+  await bed.broker.deadLetters.requeueDead(bed.partition, bed.nextCall(), [await deathOf(bed, storedId)], 0);
 }

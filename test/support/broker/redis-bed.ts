@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
-import type { CallId, Partition } from '../../../lib/store/broker.interface.js';
+import type { CallId, Partition } from '../../../lib/store/partition.js';
 import { RedisBroker } from '../../../lib/engines/redis/redis.broker.js';
-import { RedisKeys, type PartitionKeys } from '../../../lib/store/keys.js';
+import { StoreKeys, type PartitionKeys } from '../../../lib/store/keys.js';
 import type { RedisSettings } from '../../../lib/engines/redis/connection/redis-settings.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { SystemClock } from '../../../lib/time/clock.js';
@@ -52,7 +52,7 @@ export async function openRedisBed(url: string): Promise<RedisBed> {
     redis,
     prefix,
     partition,
-    keys: new RedisKeys(prefix).partition(partition),
+    keys: new StoreKeys(prefix).partition(partition),
     claimant: new Claimant(broker, partition),
     nextCall: () => ({ caller: 'bed', sequence: ++sequence }),
     storedKeys,

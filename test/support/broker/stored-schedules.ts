@@ -1,4 +1,6 @@
-import type { CallId, Occurrence, OccurrenceResult, ScheduleWrite } from '../../../lib/store/broker.interface.js';
+import type { CallId } from '../../../lib/store/partition.js';
+import type { Occurrence, OccurrenceResult } from '../../../lib/store/schedules/occurrence.js';
+import type { ScheduleWrite } from '../../../lib/store/schedules/schedule-records.js';
 import type { BrokerBed } from './broker-bed.js';
 
 /** What has schedules, and who owns the partition. */
@@ -27,7 +29,7 @@ export function newSchedule(
 }
 
 export async function put(bed: ScheduleBed, write: ScheduleWrite, call = bed.nextCall()): Promise<boolean> {
-  return bed.broker.putSchedule(bed.partition, call, write);
+  return bed.broker.schedules.putSchedule(bed.partition, call, write);
 }
 
 /** Stores a schedule that is due, and answers its state. */
@@ -38,7 +40,7 @@ export async function due(bed: ScheduleBed, id = 'tick', nextAt = 5): Promise<st
 }
 
 export async function stored(bed: ScheduleBed, id = 'tick') {
-  const [schedule] = await bed.broker.getSchedules(bed.partition, [id]);
+  const [schedule] = await bed.broker.schedules.getSchedules(bed.partition, [id]);
   return schedule;
 }
 
@@ -61,7 +63,7 @@ export async function publish(
     dueAt,
     ...given,
   };
-  return bed.broker.publishOccurrence(bed.partition, call, occurrence);
+  return bed.broker.schedules.publishOccurrence(bed.partition, call, occurrence);
 }
 
 /** Tries to publish the next occurrence while an earlier one may not be over, and tells what happened. */

@@ -71,7 +71,8 @@ export async function onStage(
   const broker = brokerOf(app.nest);
   const importer = ({ topic = TOPIC, calls = new Calls(), queue: other = queue }: Importer = {}): BullmqImport => {
     const fixed = { clock: new SystemClock(), timeout: 5000 };
-    const goal = new ImportGoal({ ...fixed, broker: calls.wrap(broker), producer: calls.wrap(app.producer) });
+    const watched = { messages: calls.wrap(broker.messages), fleet: calls.wrap(broker.fleet), now: () => broker.now() };
+    const goal = new ImportGoal({ ...fixed, broker: watched, producer: calls.wrap(app.producer) });
     return new BullmqImport({ queue: calls.wrap(other), goal, topic, place: 'here' });
   };
   try {
@@ -113,8 +114,7 @@ export class Calls {
     return new Proxy(target, {
       get: (_, name) => {
         const method: unknown = Reflect.get(target, name);
-        if (typeof method !== 'function' || name === 'now')
-          return typeof method === 'function' ? method.bind(target) : method;
+        if (typeof method !== 'function') return method;
         return async (...args: readonly unknown[]) => {
           const call = ++this.#calls;
           await this.#at(call, 'before');

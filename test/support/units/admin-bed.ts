@@ -1,6 +1,8 @@
 import type { AdminDependencies } from '../../../lib/admin/admin-dependencies.js';
 import type { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
-import type { Broker, Receipt, TopicOrder } from '../../../lib/store/broker.interface.js';
+import type { Broker } from '../../../lib/store/broker.interface.js';
+import type { Receipt } from '../../../lib/store/deliveries/receipt.js';
+import type { TopicOrder } from '../../../lib/store/fleet/topic-config.js';
 import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { type Around, type BrokerCall, wrapBroker } from '../../../lib/store/wrap-broker.js';
 import { encodeEnvelope } from '../../../lib/messages/envelope.js';
@@ -47,7 +49,7 @@ export class AdminBed {
 
   static async open(partitions = 4, order?: TopicOrder, given: Partial<AdminDependencies> = {}): Promise<AdminBed> {
     const bed = new AdminBed(partitions, order, given);
-    await bed.embedded.configure(TOPIC, partitions, order);
+    await bed.embedded.fleet.configure(TOPIC, partitions, order);
     return bed;
   }
 
@@ -64,7 +66,7 @@ export class AdminBed {
       onDuplicate: 'reject',
     } as const;
     const call = { caller: 'test', sequence: ++this.#sequence };
-    await this.embedded.publish(this.partitionOf(key), call, [message], { order: this.#order });
+    await this.embedded.messages.publish(this.partitionOf(key), call, [message], { order: this.#order });
   }
 
   /** Has what is due of a key's partition in flight, and then dead if that is wanted. */
@@ -75,7 +77,11 @@ export class AdminBed {
     if (becomes === 'in-flight') return messages;
     const outcome = { kind: 'dead', failure: { ...FAILURE, code: 'E_7' } } as const;
     const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome }));
-    await this.embedded.settle(this.partitionOf(key), { caller: 'settler', sequence: ++this.#sequence }, settlements);
+    await this.embedded.deliveries.settle(
+      this.partitionOf(key),
+      { caller: 'settler', sequence: ++this.#sequence },
+      settlements,
+    );
     return messages;
   }
 

@@ -1,11 +1,7 @@
-import {
-  type Broker,
-  type ClaimRequest,
-  type ClaimResult,
-  type ClaimedMessage,
-  ownerOf,
-  tokenOf,
-} from '../../../lib/store/broker.interface.js';
+import { fakeBroker } from './fake-broker.js';
+import type { ClaimRequest, ClaimResult, ClaimedMessage } from '../../../lib/store/deliveries/claim.js';
+import { tokenOf } from '../../../lib/store/deliveries/receipt.js';
+import { ownerOf } from '../../../lib/store/fleet/owner.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import type { Delivery } from '../../../lib/consumer/delivery/delivery.js';
 import { HandlerSlots, SlotPool } from '../../../lib/consumer/capacity/handler-slots.js';
@@ -43,14 +39,16 @@ export class ClaimBed {
 
   constructor(limit = 1000) {
     this.slots = new HandlerSlots(this.pool, limit);
-    const broker: Pick<Broker, 'now' | 'onClockStep' | 'claim'> = {
+    const broker = fakeBroker({
       now: () => this.clock.now() + this.brokerAhead,
       onClockStep: () => () => {},
-      claim: async ({ topic }, request) =>
-        new Promise((resolve, reject) => this.claims.push({ ...request, topic, answer: resolve, fail: reject })),
-    };
+      deliveries: {
+        claim: async ({ topic }, request) =>
+          new Promise((resolve, reject) => this.claims.push({ ...request, topic, answer: resolve, fail: reject })),
+      },
+    });
     this.#context = testContext({
-      broker: broker as Broker,
+      broker,
       clock: this.clock,
       log: {
         log: (message) => this.pauses.push(message),

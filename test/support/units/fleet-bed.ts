@@ -1,4 +1,5 @@
-import type { Owner, Partition } from '../../../lib/store/broker.interface.js';
+import type { Owner } from '../../../lib/store/fleet/owner.js';
+import type { Partition } from '../../../lib/store/partition.js';
 import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { type Around, type BrokerCall, wrapBroker } from '../../../lib/store/wrap-broker.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';

@@ -1,4 +1,4 @@
-import type { TopicLimits } from '../../../lib/store/broker.interface.js';
+import type { TopicLimits } from '../../../lib/store/deliveries/limits.js';
 import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { AbandonedCalls } from '../../../lib/consumer/delivery/abandoned-calls.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';

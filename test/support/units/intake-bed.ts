@@ -72,14 +72,16 @@ export async function publish({ broker, clock }: FleetBed, topic: string, count 
     const sequence = ++published;
     const envelope = encodeEnvelope({ payload: i, publishedAt: clock.now() });
     const message = { storedId: `${topic}-${i}`, envelope, due: { after: 0 }, onDuplicate: 'reject' } as const;
-    await broker.publish({ topic, index: i % PARTITIONS }, { caller: 'test', sequence }, [message]);
+    await broker.messages.publish({ topic, index: i % PARTITIONS }, { caller: 'test', sequence }, [message]);
   }
   await turns(AT_ONCE);
 }
 
 /** The owners of a topic's partitions. */
 export async function ownersOf({ broker }: FleetBed, topic: string): Promise<Set<string | undefined>> {
-  const stats = await Promise.all(Array.from({ length: PARTITIONS }, (_, index) => broker.stats({ topic, index })));
+  const stats = await Promise.all(
+    Array.from({ length: PARTITIONS }, (_, index) => broker.messages.stats({ topic, index })),
+  );
   return new Set(stats.map(({ owner }) => owner));
 }
 

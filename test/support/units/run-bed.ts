@@ -1,11 +1,9 @@
-import {
-  type Broker,
-  type Outcome,
-  type PartitionSignal,
-  type Settlement,
-  ownerOf,
-  tokenOf,
-} from '../../../lib/store/broker.interface.js';
+import type { DeliveryStore } from '../../../lib/store/deliveries/delivery-store.js';
+import type { MessageStore } from '../../../lib/store/messages/message-store.js';
+import { tokenOf } from '../../../lib/store/deliveries/receipt.js';
+import type { Outcome, Settlement } from '../../../lib/store/deliveries/settle.js';
+import { ownerOf } from '../../../lib/store/fleet/owner.js';
+import type { PartitionSignal } from '../../../lib/store/fleet/signals.js';
 import type { AbandonedCalls } from '../../../lib/consumer/delivery/abandoned-calls.js';
 import { Delivery } from '../../../lib/consumer/delivery/delivery.js';
 import { HandlerSlots, SlotPool } from '../../../lib/consumer/capacity/handler-slots.js';
@@ -15,6 +13,7 @@ import type { QueueEvents } from '../../../lib/events/queue-events.interface.js'
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import { type EnvelopeFields, encodeEnvelope } from '../../../lib/messages/envelope.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
+import { fakeBroker } from './fake-broker.js';
 import { LEASE, testContext, testHandling } from './handling.js';
 import { turns } from './test-claimant.js';
 
@@ -47,8 +46,8 @@ export class RunBed {
   onCall = (): void => {};
   slotsFree = 0;
   /** Answers a look at what is stored; the run looks before it declares a message crashed. */
-  lookUp: Broker['get'] = async () => undefined;
-  extend: Broker['extend'] = async (_partition, _lease, receipts) => receipts.map(() => 'extended');
+  lookUp: MessageStore['get'] = async () => undefined;
+  extend: DeliveryStore['extend'] = async (_partition, _lease, receipts) => receipts.map(() => 'extended');
   /** How often dead letters were trimmed, and when the next one expires. */
   trims = 0;
   trimmed: number | undefined;
@@ -60,55 +59,58 @@ export class RunBed {
   #deliveries = 0;
 
   constructor({ batch, settings }: BenchOptions = {}) {
-    const broker: Pick<
-      Broker,
-      'now' | 'claim' | 'settle' | 'get' | 'extend' | 'trimDead' | 'watchPartition' | 'onClockStep' | 'hold' | 'permit'
-    > = {
+    const broker = fakeBroker({
       onClockStep: () => () => {},
       now: () => this.clock.now(),
-      claim: async () => {
-        this.sent.push('claim');
-        return {
-          status: 'claimed',
-          messages: [],
-          delivered: 0,
-          nextAt: undefined,
-          repaired: 0,
-          heldBack: false,
-          keepsFinished: false,
-        };
-      },
-      get: async (partition, storedId) => this.lookUp(partition, storedId),
-      extend: async (...call) => this.extend(...call),
-      trimDead: async () => {
-        this.trims++;
-        return this.trimmed;
-      },
       watchPartition: (_partition, listener) => {
         this.signal = listener;
         return async () => {};
       },
-      hold: async ({ index }, _call, delay) => {
-        if (index === 0) this.holds.push(delay);
-        return this.clock.now() + delay;
+      deliveries: {
+        claim: async () => {
+          this.sent.push('claim');
+          return {
+            status: 'claimed',
+            messages: [],
+            delivered: 0,
+            nextAt: undefined,
+            repaired: 0,
+            heldBack: false,
+            keepsFinished: false,
+          };
+        },
+        settle: async (_partition, _call, settlements) => {
+          this.sent.push('settle');
+          this.settlements.push(...settlements);
+          return settlements.map(() => 'settled');
+        },
+        extend: async (...call) => this.extend(...call),
+        hold: async ({ index }, _call, delay) => {
+          if (index === 0) this.holds.push(delay);
+          return this.clock.now() + delay;
+        },
+        permit: async (_topic, { wanted: permitted, held }) => ({
+          permitted,
+          permittedAt: 0,
+          begins: undefined,
+          keep: undefined,
+          wait: undefined,
+          held: held + permitted,
+          sessions: [],
+        }),
       },
-      permit: async (_topic, { wanted: permitted, held }) => ({
-        permitted,
-        permittedAt: 0,
-        begins: undefined,
-        keep: undefined,
-        wait: undefined,
-        held: held + permitted,
-        sessions: [],
-      }),
-      settle: async (_partition, _call, settlements) => {
-        this.sent.push('settle');
-        this.settlements.push(...settlements);
-        return settlements.map(() => 'settled');
+      messages: {
+        get: async (partition, storedId) => this.lookUp(partition, storedId),
       },
-    };
+      deadLetters: {
+        trimDead: async () => {
+          this.trims++;
+          return this.trimmed;
+        },
+      },
+    });
     const context = testContext({
-      broker: broker as Broker,
+      broker,
       clock: this.clock,
       log: { log: () => {}, warn: (line) => void this.warnings.push(line), error: () => {} },
       events: { wants: () => true, emit: (kind, event) => this.events.push([kind, 'id' in event && event.id]) },

@@ -1,4 +1,6 @@
-import { type Broker, type Partition, ownerOf } from '../../../lib/store/broker.interface.js';
+import type { Broker } from '../../../lib/store/broker.interface.js';
+import { ownerOf } from '../../../lib/store/fleet/owner.js';
+import type { Partition } from '../../../lib/store/partition.js';
 import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { type BrokerCall, wrapBroker } from '../../../lib/store/wrap-broker.js';
 import { ScheduleRunner } from '../../../lib/consumer/upkeep/schedule-runner.js';
@@ -71,7 +73,7 @@ export class ScheduleWorld {
   }
 
   async own(): Promise<void> {
-    await this.embedded.acquire(PARTITION, OWNER, undefined);
+    await this.embedded.fleet.acquire(PARTITION, OWNER, undefined);
   }
 
   async store(id: string, rule: StoredRule, given: Partial<DefinedSchedule> = {}, next?: number): Promise<void> {
@@ -85,7 +87,7 @@ export class ScheduleWorld {
     });
     const state = encodeState({ paused: false, next, last: undefined, missed: 0 });
     const content = { definition, envelope: encodeEnvelope({ payload: id, publishedAt: START }) };
-    await this.embedded.putSchedule(
+    await this.embedded.schedules.putSchedule(
       PARTITION,
       { caller: 'test', sequence: ++this.#writes },
       { id, expected: undefined, state, content, nextAt: next },
@@ -93,7 +95,7 @@ export class ScheduleWorld {
   }
 
   async stateOf(id: string) {
-    const [found] = await this.embedded.getSchedules(PARTITION, [id]);
+    const [found] = await this.embedded.schedules.getSchedules(PARTITION, [id]);
     return found && readSchedule(found).state;
   }
 
@@ -111,7 +113,7 @@ export class ScheduleWorld {
 
 export async function world(): Promise<ScheduleWorld> {
   const made = new ScheduleWorld();
-  await made.embedded.configure(PARTITION.topic, 1);
+  await made.embedded.fleet.configure(PARTITION.topic, 1);
   await made.own();
   return made;
 }

@@ -23,7 +23,7 @@ export async function seenPartition() {
     handling,
     ownership,
     changes: () => changes,
-    stored: async () => (await bed.broker.stats(PARTITION)).owner,
+    stored: async () => (await bed.broker.messages.stats(PARTITION)).owner,
     settle: async () => bed.clock.advance(0),
   };
 }

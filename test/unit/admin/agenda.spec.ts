@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_DUE_TIMES } from '../../../lib/store/broker.interface.js';
+import { MAX_DUE_TIMES } from '../../../lib/store/messages/partition-counts.js';
 import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
@@ -14,11 +14,11 @@ const HOUR = 60 * MINUTE;
 async function open(topics: Readonly<Record<string, number>> = { orders: 8 }) {
   const clock = new ManualClock(NOW);
   const broker = new EmbeddedBroker(clock);
-  for (const [topic, partitions] of Object.entries(topics)) await broker.configure(topic, partitions);
+  for (const [topic, partitions] of Object.entries(topics)) await broker.fleet.configure(topic, partitions);
   const asked: number[] = [];
   let underWay = 0;
-  const countDue = broker.countDue.bind(broker);
-  broker.countDue = async (partition, times) => {
+  const countDue = broker.messages.countDue.bind(broker.messages);
+  broker.messages.countDue = async (partition, times) => {
     asked.push(++underWay);
     await new Promise((resolve) => setImmediate(resolve));
     underWay--;
@@ -32,7 +32,7 @@ async function open(topics: Readonly<Record<string, number>> = { orders: 8 }) {
     publish: async (at: number, topic = 'orders') => {
       const id = `m${++sequence}`;
       const partition = { topic, index: partitionOf(id, topics[topic] ?? 8) };
-      await broker.publish(partition, { caller: 'test', sequence }, [message(id, { due: { at } })]);
+      await broker.messages.publish(partition, { caller: 'test', sequence }, [message(id, { due: { at } })]);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { BulkProgress } from '../../../lib/admin/bulk-options.js';
 import { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
-import { NO_TOKEN } from '../../../lib/store/broker.interface.js';
+import { NO_TOKEN } from '../../../lib/store/deliveries/receipt.js';
 import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ConfigurationError, InvalidArgumentError } from '../../../lib/errors/options.errors.js';
@@ -16,21 +16,21 @@ const PARTITIONS = 8;
 async function open(protocol?: number) {
   const clock = new ManualClock();
   const broker = new EmbeddedBroker(clock);
-  await broker.configure('orders', PARTITIONS);
-  if (protocol !== undefined) broker.configOf = async () => ({ partitions: PARTITIONS, protocol });
+  await broker.fleet.configure('orders', PARTITIONS);
+  if (protocol !== undefined) broker.fleet.configOf = async () => ({ partitions: PARTITIONS, protocol });
   const written: string[] = [];
-  const clear = broker.clear.bind(broker);
-  broker.clear = async (...args) => {
+  const clear = broker.messages.clear.bind(broker.messages);
+  broker.messages.clear = async (...args) => {
     written.push('clear');
     return clear(...args);
   };
-  const requeueDead = broker.requeueDead.bind(broker);
-  broker.requeueDead = async (...args) => {
+  const requeueDead = broker.deadLetters.requeueDead.bind(broker.deadLetters);
+  broker.deadLetters.requeueDead = async (...args) => {
     written.push('requeue');
     return requeueDead(...args);
   };
-  const removeDead = broker.removeDead.bind(broker);
-  broker.removeDead = async (...args) => {
+  const removeDead = broker.deadLetters.removeDead.bind(broker.deadLetters);
+  broker.deadLetters.removeDead = async (...args) => {
     written.push('remove');
     return removeDead(...args);
   };
@@ -43,7 +43,7 @@ async function open(protocol?: number) {
     publish: async (id: string, key = id) => {
       const partition = { topic: 'orders', index: partitionOf(key, PARTITIONS) };
       const stored = message(toStoredId(id, key), { due: { at: 1_000_000_000 }, envelope: '[1,1]' });
-      await broker.publish(partition, { caller: 'test', sequence: ++sequence }, [stored]);
+      await broker.messages.publish(partition, { caller: 'test', sequence: ++sequence }, [stored]);
       return partition;
     },
   };
@@ -99,7 +99,7 @@ describe('requeue and remove of dead letters', () => {
     const { admin, broker, publish, written } = await open();
     const partition = await publish('a');
     const failure = { reason: 'failed', name: 'Error', message: 'no' } as const;
-    await broker.setAside(partition, { storedId: 'a', token: NO_TOKEN }, failure);
+    await broker.deliveries.setAside(partition, { storedId: 'a', token: NO_TOKEN }, failure);
     for (const options of [{}, { dryRun: true }]) {
       await expect(admin.requeue('orders', which as object, options)).rejects.toThrow(InvalidArgumentError);
       await expect(admin.remove('orders', which as object, options)).rejects.toThrow(InvalidArgumentError);
@@ -121,7 +121,7 @@ describe('requeue and remove of dead letters', () => {
       a2: { reason: 'failed', name: 'Boom', message: 'Gone' },
     } as const;
     for (const [id, failure] of Object.entries(failures)) {
-      await broker.setAside(await publish(id), { storedId: id, token: NO_TOKEN }, failure);
+      await broker.deliveries.setAside(await publish(id), { storedId: id, token: NO_TOKEN }, failure);
     }
     expect(await admin.requeue('orders', { text }, { dryRun: true })).toMatchObject({ matched });
   });
@@ -132,14 +132,14 @@ describe('requeue of one dead letter by its name', () => {
     const { admin, broker, publish } = await open();
     const partition = await publish('a');
     const sent: unknown[] = [];
-    const requeueDead = broker.requeueDead.bind(broker);
-    broker.requeueDead = async (of, call, deaths, delay) => {
+    const requeueDead = broker.deadLetters.requeueDead.bind(broker.deadLetters);
+    broker.deadLetters.requeueDead = async (of, call, deaths, delay) => {
       sent.push(...deaths);
       return requeueDead(of, call, deaths, delay);
     };
     for (const payload of [undefined, 2]) {
       await admin.runNow('orders', 'a');
-      await broker.setAside(
+      await broker.deliveries.setAside(
         partition,
         { storedId: 'a', token: NO_TOKEN },
         { reason: 'failed', name: 'Error', message: 'no' },
@@ -157,10 +157,10 @@ describe('hold', () => {
   it('holds every partition, once however often its calls are repeated, and answers until when all of them are held', async () => {
     const { admin, broker, clock } = await open();
     const now = clock.now();
-    await broker.hold({ topic: 'orders', index: 2 }, { caller: 'test', sequence: 1 }, 90_000);
-    const hold = broker.hold.bind(broker);
+    await broker.deliveries.hold({ topic: 'orders', index: 2 }, { caller: 'test', sequence: 1 }, 90_000);
+    const hold = broker.deliveries.hold.bind(broker.deliveries);
     let calls = 0;
-    broker.hold = async (...args) => {
+    broker.deliveries.hold = async (...args) => {
       const until = await hold(...args);
       if (++calls === 3) throw new BrokerUnavailableError('The answer is lost.');
       return until;
@@ -186,13 +186,13 @@ it.each(['pause', 'hold'] as const)(
   'a %s that nobody waits for any more changes nothing once the topic was resumed',
   async (name) => {
     const { admin, broker } = await open();
-    const act = broker[name].bind(broker) as (...args: unknown[]) => Promise<unknown>;
+    const act = broker.deliveries[name].bind(broker.deliveries) as (...args: unknown[]) => Promise<unknown>;
     const late: (() => Promise<unknown>)[] = [];
     const lost = async (...args: unknown[]): Promise<never> => {
       late.push(() => act(...args));
       throw new BrokerUnavailableError('gone', { transient: false });
     };
-    Object.assign(broker, { [name]: lost });
+    Object.assign(broker.deliveries, { [name]: lost });
     const doing = name === 'pause' ? admin.pause('orders') : admin.hold('orders', '1m');
     await expect(doing).rejects.toThrow('gone');
     await admin.resume('orders');
@@ -225,8 +225,8 @@ describe('drain', () => {
     const { admin, broker, publish } = await open();
     for (let i = 0; i < 250; i++) await publish(`m${i}`, 'one key');
     const stop = new AbortController();
-    const clear = broker.clear.bind(broker);
-    broker.clear = async (...args) => {
+    const clear = broker.messages.clear.bind(broker.messages);
+    broker.messages.clear = async (...args) => {
       stop.abort();
       return clear(...args);
     };
@@ -269,12 +269,12 @@ describe('get', () => {
     const { admin, broker, publish } = await open();
     const keys = ['k0', 'k1', 'k2', 'k3', 'k4'];
     for (const key of keys) await publish('a', key);
-    const get = broker.get.bind(broker);
+    const get = broker.messages.get.bind(broker.messages);
     const gone: string[] = [];
-    broker.get = async (partition, storedId) => {
+    broker.messages.get = async (partition, storedId) => {
       if (storedId.includes('\0') && gone.length < keys.length - 1) {
         gone.push(storedId);
-        await broker.cancel(partition, { caller: 'other', sequence: gone.length }, storedId);
+        await broker.messages.cancel(partition, { caller: 'other', sequence: gone.length }, storedId);
       }
       return get(partition, storedId);
     };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DoctorReport } from '../../../lib/admin/doctor.js';
-import { type Broker, PROTOCOL_VERSION } from '../../../lib/store/broker.interface.js';
+import type { Broker } from '../../../lib/store/broker.interface.js';
+import { PROTOCOL_VERSION } from '../../../lib/store/fleet/topic-config.js';
 import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
@@ -11,8 +12,8 @@ const AWAY = new BrokerUnavailableError('Redis at host:6379 failed: connect ECON
 async function examined(change: (broker: Broker) => void = () => {}): Promise<DoctorReport['findings']> {
   const clock = new ManualClock();
   const broker = new EmbeddedBroker(clock);
-  await broker.configure('orders', 8);
-  await broker.configure('audit', 8);
+  await broker.fleet.configure('orders', 8);
+  await broker.fleet.configure('audit', 8);
   change(broker);
   return (await testAdmin(broker, clock, { timeout: 5000 }).doctor()).findings;
 }
@@ -28,7 +29,7 @@ describe('doctor', () => {
 
   it('names topics of another protocol', async () => {
     const findings = await examined((broker) => {
-      broker.configsOf = async (topics) =>
+      broker.fleet.configsOf = async (topics) =>
         topics.map((topic) => ({ partitions: 8, protocol: topic === 'orders' ? 99 : PROTOCOL_VERSION }));
     });
     expect(findings[1]).toMatchObject({ check: 'topics', level: 'error' });
@@ -37,7 +38,7 @@ describe('doctor', () => {
 
   it('still has the other findings if topics cannot be looked at', async () => {
     const findings = await examined((broker) => {
-      broker.topics = () => Promise.reject(AWAY);
+      broker.fleet.topics = () => Promise.reject(AWAY);
     });
     expect(findings).toMatchObject([
       { check: 'connection', level: 'ok' },

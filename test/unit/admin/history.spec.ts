@@ -9,7 +9,7 @@ it('the history is in order, with how much of each span has passed, and with wha
   let number = 0;
   const report = async (minute: number, span: number): Promise<void> => {
     const history = { span, keep: 86_400_000 };
-    await bed.embedded.reportWork({ session: 's', number: ++number, minute, work: [NONE], history });
+    await bed.embedded.records.reportWork({ session: 's', number: ++number, minute, work: [NONE], history });
   };
   const bed: AdminBed = await AdminBed.open(1, undefined, { reportOwn: async () => report(BEGIN, 1) });
   await report(BEGIN, 10);

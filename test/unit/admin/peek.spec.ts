@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
 import type { PeekOptions, PeekPage, PeekState } from '../../../lib/admin/peek.js';
-import type { PeekRequest } from '../../../lib/store/broker.interface.js';
+import type { PeekRequest } from '../../../lib/store/messages/stored-message.js';
 import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
@@ -20,12 +20,12 @@ async function open(partitions = 8): Promise<Bed> {
   const clock = new ManualClock();
   const broker = new EmbeddedBroker(clock);
   const requests: PeekRequest[] = [];
-  const peek = broker.peek.bind(broker);
-  broker.peek = async (partition, request) => {
+  const peek = broker.messages.peek.bind(broker.messages);
+  broker.messages.peek = async (partition, request) => {
     requests.push(request);
     return peek(partition, request);
   };
-  await broker.configure('orders', partitions);
+  await broker.fleet.configure('orders', partitions);
   let sequence = 0;
   return {
     admin: testAdmin(broker, clock),
@@ -33,7 +33,7 @@ async function open(partitions = 8): Promise<Bed> {
     requests,
     publish: async (id, at, envelope = '[1,1]') => {
       const partition = { topic: 'orders', index: partitionOf(id, partitions) };
-      await broker.publish(partition, { caller: 'test', sequence: ++sequence }, [
+      await broker.messages.publish(partition, { caller: 'test', sequence: ++sequence }, [
         message(id, { due: { at }, envelope }),
       ]);
     },
@@ -89,7 +89,7 @@ describe('peek over all partitions', () => {
     const all = await pages(admin, 9, async (page) => {
       for (const i of [page * 4, 99 - page]) {
         const partition = { topic: 'orders', index: partitionOf(`goes-${i}`, 3) };
-        await broker.cancel(partition, { caller: `page ${page}-${i}`, sequence: 1 }, `goes-${i}`);
+        await broker.messages.cancel(partition, { caller: `page ${page}-${i}`, sequence: 1 }, `goes-${i}`);
       }
       await publish(`comes-${page}`, (page * 97) % 1000);
     });
@@ -110,7 +110,7 @@ describe('peek over all partitions', () => {
     expect(Math.max(...requests.map(({ maxBytes }) => maxBytes))).toBe(64 * 1024);
 
     const messages = Array.from({ length: 200 }, (_, i) => message(`all-${i}`, { due: { at: 0 } }));
-    await broker.publish({ topic: 'orders', index: 5 }, { caller: 'all', sequence: 1 }, messages);
+    await broker.messages.publish({ topic: 'orders', index: 5 }, { caller: 'all', sequence: 1 }, messages);
     requests.splice(0);
     expect((await admin.peek('orders', 'scheduled', { limit: 200 })).messages[199]?.id).toBe('all-99');
     expect(requests.length).toBeLessThan(64 + 12);

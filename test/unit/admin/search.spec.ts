@@ -105,7 +105,7 @@ describe('search', () => {
     expect(idsOf(await searched(ordered, { tag: 'red' }, { limit: 1 }))).toEqual(['a', 'b', 'c', 'd']);
 
     const limited = await AdminBed.open(1);
-    await limited.embedded.setTerms(TOPIC, { limits: { inFlight: { key: 1 } } });
+    await limited.embedded.fleet.setTerms(TOPIC, { limits: { inFlight: { key: 1 } } });
     for (const id of ['a', 'b']) await limited.publish(id, { due: 0, key: 'k' });
     await limited.deliver('k', 'in-flight', { keyLimits: { inFlight: 1 } });
     expect(await limited.admin.stats(TOPIC)).toMatchObject({ blocked: 1 });
@@ -146,8 +146,9 @@ describe('search', () => {
   it('looks at 5,000 messages in a call', async () => {
     const bed = await AdminBed.open(1);
     await bed.publish('a');
-    const [first] = (await bed.embedded.peek(bed.partitionOf('a'), { state: 'scheduled', limit: 1, maxBytes: 1000 }))
-      .messages;
+    const [first] = (
+      await bed.embedded.messages.peek(bed.partitionOf('a'), { state: 'scheduled', limit: 1, maxBytes: 1000 })
+    ).messages;
     const many = { messages: Array.from({ length: 200 }, () => first), next: { at: NOW, storedId: 'a' } };
     bed.around = async (call) => (call.operation === 'peek' ? many : call.run());
     expect((await bed.admin.search(TOPIC, { text: 'other' })).read).toBe(5000);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Partition } from '../../../lib/store/broker.interface.js';
+import type { Partition } from '../../../lib/store/partition.js';
 import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
@@ -13,17 +13,17 @@ const TIMEOUT = 5000;
 async function open(away: readonly number[], fail: () => Promise<never>, partitions = 10) {
   const clock = new ManualClock(NOW);
   const broker = new EmbeddedBroker(clock);
-  await broker.configure('orders', partitions);
+  await broker.fleet.configure('orders', partitions);
   for (let index = 0; index < partitions; index++) {
     const call = { caller: 'test', sequence: index + 1 };
-    await broker.publish({ topic: 'orders', index }, call, [message(`m${index}`, { due: { at: NOW - 1 } })]);
+    await broker.messages.publish({ topic: 'orders', index }, call, [message(`m${index}`, { due: { at: NOW - 1 } })]);
   }
   const guard =
     <A extends unknown[], R>(ask: (partition: Partition, ...args: A) => Promise<R>) =>
     async (partition: Partition, ...args: A): Promise<R> =>
       partition.topic === 'orders' && away.includes(partition.index) ? fail() : ask(partition, ...args);
-  broker.stats = guard(broker.stats.bind(broker));
-  broker.countDue = guard(broker.countDue.bind(broker));
+  broker.messages.stats = guard(broker.messages.stats.bind(broker.messages));
+  broker.messages.countDue = guard(broker.messages.countDue.bind(broker.messages));
   return { admin: testAdmin(broker, clock, { timeout: TIMEOUT }), broker, clock };
 }
 
@@ -68,7 +68,7 @@ describe('partitions whose shard is away', () => {
 
   it('do not keep other topics from being counted', async () => {
     const { admin, clock, broker } = await open([0, 1], hanging, 2);
-    await broker.configure('mails', 2);
+    await broker.fleet.configure('mails', 2);
     const counting = admin.statsOf(['orders', 'mails', 'never']);
     await clock.advance(TIMEOUT);
     expect(await counting).toMatchObject([

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
 import type { BulkOptions, BulkProgress, BulkResult } from '../../../lib/admin/bulk-options.js';
 import type { MessageFilter } from '../../../lib/admin/message-filter.js';
-import type { Partition, Receipt } from '../../../lib/store/broker.interface.js';
+import type { Receipt } from '../../../lib/store/deliveries/receipt.js';
+import type { Partition } from '../../../lib/store/partition.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { AdminBed, NOW, TOPIC } from '../../support/units/admin-bed.js';
@@ -79,7 +80,7 @@ describe.each(ACTS)('%s of what a filter means', (operation, done, act) => {
     for (const id of ['a', 'b']) await bed.publish(id);
     bed.around = async (call) => {
       if (call.operation === operation && bed.count(operation) === 1) {
-        await bed.embedded.cancel(bed.partitionOf('a'), { caller: 'other', sequence: 1 }, 'a');
+        await bed.embedded.messages.cancel(bed.partitionOf('a'), { caller: 'other', sequence: 1 }, 'a');
       }
       return call.run();
     };
@@ -255,7 +256,7 @@ describe('cancel of what a filter means', () => {
     bed.around = async (call) => {
       // After the page of those that wait and the first one of those in flight.
       if (call.operation === 'peek' && bed.count('peek') === 3) {
-        await bed.embedded.extend(bed.partitionOf('m0'), HOUR, [first as Receipt]);
+        await bed.embedded.deliveries.extend(bed.partitionOf('m0'), HOUR, [first as Receipt]);
       }
       return call.run();
     };

@@ -1,6 +1,6 @@
 import { ConfigurationError, type DelayQueueModuleOptions } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { MAX_SPANS } from '../../../lib/store/broker.interface.js';
+import { MAX_SPANS } from '../../../lib/store/records/process-records.js';
 import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 
 function resolve(history: unknown) {

@@ -70,7 +70,7 @@ async function publish(broker: EmbeddedBroker, topic: string, count: number): Pr
   for (let i = 0; i < count; i++) {
     const envelope = encodeEnvelope({ payload: i, publishedAt: clock.now() });
     const message = { storedId: `${topic}-${i}`, envelope, due: { after: 0 }, onDuplicate: 'reject' } as const;
-    await broker.publish({ topic, index: i % 2 }, { caller: topic, sequence: i }, [message]);
+    await broker.messages.publish({ topic, index: i % 2 }, { caller: topic, sequence: i }, [message]);
   }
 }
 
@@ -103,7 +103,7 @@ describe('ConsumerRuntime', () => {
     for (const end of ends) end();
     await stopped;
 
-    expect(await broker.stats({ topic: 'second', index: 0 })).toMatchObject({
+    expect(await broker.messages.stats({ topic: 'second', index: 0 })).toMatchObject({
       scheduled: 0,
       inFlight: 0,
       counters: { acked: 1 },

@@ -21,7 +21,7 @@ it.each<[route: string, body: object]>([
   ['drain', { topic: 'unused', confirm: 'unused' }],
 ])('%s of %j is refused before anything begins', async (route, body) => {
   const embedded = new EmbeddedBroker(clock);
-  await embedded.configure('jobs', 1);
+  await embedded.fleet.configure('jobs', 1);
   const calls: string[] = [];
   const broker = wrapBroker(embedded, async ({ operation, run }) => {
     calls.push(operation);

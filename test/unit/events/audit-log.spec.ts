@@ -18,7 +18,7 @@ const NOW = 1_700_000_000_000;
 async function open() {
   const clock = new ManualClock(NOW);
   const embedded = new EmbeddedBroker(clock);
-  await embedded.configure('orders', 4);
+  await embedded.fleet.configure('orders', 4);
   const calls: BrokerCall[] = [];
   const lines: string[] = [];
   const errors: BackgroundError[] = [];
@@ -45,7 +45,7 @@ async function open() {
     }),
     publish: async (id: string) => {
       const partition = { topic: 'orders', index: partitionOf(id, 4) };
-      await embedded.publish(partition, { caller: 'test', sequence: ++sequence }, [
+      await embedded.messages.publish(partition, { caller: 'test', sequence: ++sequence }, [
         message(id, { due: { at: NOW + 1000 }, envelope: '[1,1]' }),
       ]);
     },
@@ -55,7 +55,7 @@ async function open() {
       const claimant = new Claimant(embedded, partition);
       await claimant.acquire();
       const ids = Array.from({ length: count }, (_, i) => `dead-${i}`);
-      await embedded.publish(
+      await embedded.messages.publish(
         partition,
         { caller: 'killer', sequence: 1 },
         ids.map((id) => message(id)),
@@ -66,7 +66,7 @@ async function open() {
         token,
         outcome: { kind: 'dead', failure: FAILURE } as const,
       }));
-      await embedded.settle(partition, { caller: 'settler', sequence: 1 }, settlements);
+      await embedded.deliveries.settle(partition, { caller: 'settler', sequence: 1 }, settlements);
     },
   };
 }
@@ -203,7 +203,7 @@ describe('the audit log', () => {
     await kill(1);
     await admin.edit('orders', 'a', { card: '4111' });
     await admin.requeue('orders', 'dead-0', { payload: { card: '4111' } });
-    const { records } = await embedded.auditRecords({ limit: 10 });
+    const { records } = await embedded.records.auditRecords({ limit: 10 });
 
     expect(records.map(({ text }) => text).join()).not.toContain('4111');
     expect((await admin.audit()).entries[0]?.given).toEqual({ id: 'dead-0', payload: 'replaced' });
@@ -249,7 +249,7 @@ describe('the audit log', () => {
     failing.add('appendAudit');
 
     expect(await admin.cancel('orders', 'a', { actor: 'ann' })).toBe('cancelled');
-    expect(await embedded.get({ topic: 'orders', index: partitionOf('a', 4) }, 'a')).toBeUndefined();
+    expect(await embedded.messages.get({ topic: 'orders', index: partitionOf('a', 4) }, 'a')).toBeUndefined();
     expect(lines).toEqual([expect.stringMatching(/^An action is not in the audit log: \{.*"actor":"ann".*\}\. gone$/)]);
     expect(errors).toEqual([{ source: 'audit', topic: 'orders', error: expect.any(AuditFailedError) as unknown }]);
     const missing = errors.map(({ error }) => (error as AuditFailedError).entry);
@@ -311,7 +311,7 @@ describe('the audit log', () => {
       '[]',
       '{"action":"cancel","topic":"orders","given":5,"phase":"done"}',
     ].entries()) {
-      await embedded.appendAudit({ id: `foreign-${i}`, text });
+      await embedded.records.appendAudit({ id: `foreign-${i}`, text });
     }
 
     expect((await admin.audit()).entries).toMatchObject([{ action: 'pause' }]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { EventEntry } from '../../../lib/store/broker.interface.js';
+import type { EventEntry } from '../../../lib/store/records/event-log.interface.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';

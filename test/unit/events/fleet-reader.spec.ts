@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { EventReader, ReadEntry } from '../../../lib/store/broker.interface.js';
+import type { EventReader, ReadEntry } from '../../../lib/store/records/event-log.interface.js';
 import type { FleetEvent } from '../../../lib/events/fleet-event.js';
 import { encodeEntry, encodeEvent } from '../../../lib/events/fleet-codec.js';
 import { FleetReader } from '../../../lib/events/fleet-reader.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SessionRecord } from '../../../lib/store/broker.interface.js';
+import type { SessionRecord } from '../../../lib/store/fleet/sessions.js';
 import { FleetView } from '../../../lib/fleet/fleet-view.js';
 
 const HEARTBEAT = 1000;

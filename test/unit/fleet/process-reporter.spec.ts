@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { HistorySettings } from '../../../lib/store/broker.interface.js';
+import type { HistorySettings } from '../../../lib/store/records/process-records.js';
 import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { type BrokerCall, wrapBroker } from '../../../lib/store/wrap-broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
@@ -21,7 +21,7 @@ async function open(history?: HistorySettings) {
   // The clock of this machine is right.
   vi.spyOn(Date, 'now').mockImplementation(() => clock.now());
   const embedded = new EmbeddedBroker(clock);
-  await embedded.heartbeat({ session: 'me', count: 1, length: 10_000, digest: 'none' });
+  await embedded.fleet.heartbeat({ session: 'me', count: 1, length: 10_000, digest: 'none' });
   const calls: BrokerCall[] = [];
   const errors: unknown[] = [];
   const bed = { look: IDLE, failure: undefined as Error | undefined, offset: 0 };
@@ -61,7 +61,7 @@ describe('ProcessReporter', () => {
     const { embedded, beat, clock } = await open();
 
     expect(await beat()).toEqual(['report']);
-    expect(await embedded.reportedProcesses(['me'])).toEqual([
+    expect(await embedded.records.reportedProcesses(['me'])).toEqual([
       {
         state: {
           since: START,
@@ -89,7 +89,9 @@ describe('ProcessReporter', () => {
     bed.look = { ...IDLE, ...change };
 
     expect(await beat()).toEqual(['report']);
-    expect(await embedded.reportedProcesses(['me'])).toMatchObject([{ state: change, holdings: IDLE.holdings }]);
+    expect(await embedded.records.reportedProcesses(['me'])).toMatchObject([
+      { state: change, holdings: IDLE.holdings },
+    ]);
   });
 
   it('tells that it owns other partitions', async () => {
@@ -98,7 +100,7 @@ describe('ProcessReporter', () => {
     bed.look = { ...IDLE, holdings: { jobs: [1] } };
 
     expect(await beat()).toEqual(['report']);
-    expect(await embedded.reportedProcesses(['me'])).toMatchObject([{ holdings: { jobs: [1] } }]);
+    expect(await embedded.records.reportedProcesses(['me'])).toMatchObject([{ holdings: { jobs: [1] } }]);
   });
 
   it('tells of its clock only if it has moved by more than an estimate does', async () => {
@@ -124,10 +126,10 @@ describe('ProcessReporter', () => {
     expect(await beat()).toEqual(['reportWork', 'reportWork']);
     expect(await beat()).toEqual([]);
 
-    expect(await embedded.reportedWork(MINUTE)).toMatchObject([
+    expect(await embedded.records.reportedWork(MINUTE)).toMatchObject([
       { session: 'me', topic: 'jobs', delivered: 3, acked: 1, retried: 1, dead: 0, maxLateness: 300 },
     ]);
-    expect(await embedded.reportedWork(MINUTE + 1)).toMatchObject([{ delivered: 1, acked: 0, maxLateness: 7 }]);
+    expect(await embedded.records.reportedWork(MINUTE + 1)).toMatchObject([{ delivered: 1, acked: 0, maxLateness: 7 }]);
   });
 
   it('tells of many topics in several calls', async () => {
@@ -136,7 +138,7 @@ describe('ProcessReporter', () => {
     for (let i = 0; i < 450; i++) handed(`topic-${i}`, 1);
 
     expect(await beat()).toEqual(['reportWork', 'reportWork', 'reportWork']);
-    expect(await embedded.reportedWork(MINUTE)).toHaveLength(450);
+    expect(await embedded.records.reportedWork(MINUTE)).toHaveLength(450);
   });
 
   it('tells later what could not be told', async () => {
@@ -152,7 +154,7 @@ describe('ProcessReporter', () => {
     bed.failure = undefined;
     expect(await beat()).toEqual(['reportWork']);
 
-    expect(await embedded.reportedWork(MINUTE)).toMatchObject([{ delivered: 2 }]);
+    expect(await embedded.records.reportedWork(MINUTE)).toMatchObject([{ delivered: 2 }]);
     expect(errors).toEqual([]);
   });
 
@@ -163,7 +165,7 @@ describe('ProcessReporter', () => {
     handed('topic-44', 2);
     await beat();
 
-    expect(await embedded.historyOf('topic-44', MINUTE)).toMatchObject([{ span: 15, delivered: 2 }]);
+    expect(await embedded.records.historyOf('topic-44', MINUTE)).toMatchObject([{ span: 15, delivered: 2 }]);
   });
 
   it('lets nobody wait for what is out of date by then', async () => {
@@ -181,21 +183,21 @@ describe('ProcessReporter', () => {
   it('tells everything again once Redis has lost it', async () => {
     const { embedded, reporter, beat } = await open();
     await beat();
-    await embedded.forget(['me']);
-    await embedded.heartbeat({ session: 'me', count: 9, length: 10_000, digest: 'none' });
+    await embedded.fleet.forget(['me']);
+    await embedded.fleet.heartbeat({ session: 'me', count: 9, length: 10_000, digest: 'none' });
     reporter.forgotten();
 
     expect(await beat()).toEqual(['report']);
-    expect(await embedded.reportedProcesses(['me'])).toMatchObject([
+    expect(await embedded.records.reportedProcesses(['me'])).toMatchObject([
       { state: { since: START }, holdings: { jobs: [0, 1] } },
     ]);
   });
 
   it('goes on telling what its session was missing for', async () => {
     const { embedded, beat } = await open();
-    await embedded.forget(['me']);
+    await embedded.fleet.forget(['me']);
     expect(await beat()).toEqual(['report']);
-    await embedded.heartbeat({ session: 'me', count: 2, length: 10_000, digest: 'none' });
+    await embedded.fleet.heartbeat({ session: 'me', count: 2, length: 10_000, digest: 'none' });
 
     expect(await beat()).toEqual(['report']);
     expect(await beat()).toEqual([]);

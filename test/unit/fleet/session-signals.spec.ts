@@ -92,7 +92,7 @@ describe('Session', () => {
       await bed.clock.advance(HEARTBEAT);
       const { live } = a.session;
       expect(a.session.handlersOf('mails')).toEqual(['b']);
-      await bed.broker.forget(['a', 'b']);
+      await bed.broker.fleet.forget(['a', 'b']);
       // It is back before its list is.
       b.around = async ({ operation, run }) => (operation === 'rememberTopics' ? undefined : run());
       await bed.clock.advance(HEARTBEAT);
@@ -146,7 +146,7 @@ describe('Session', () => {
       await bed.clock.advance(0);
       const counts = () => new Set(processes.map((process) => process.count('heartbeat')));
       for (const process of processes) process.calls.length = 0;
-      await bed.broker.tell({ signal: { kind: 'changed' } });
+      await bed.broker.fleet.tell({ signal: { kind: 'changed' } });
       await bed.clock.advance(39);
       expect(counts()).toEqual(new Set([0]));
       await bed.clock.advance(1);

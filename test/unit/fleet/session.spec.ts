@@ -201,7 +201,7 @@ describe('Session', () => {
       const { bed, me } = await joined();
       const tellings = () => me.told.filter((kind) => kind === 'changed').length;
       expect([me.verifications, me.count('rememberTopics'), tellings()]).toEqual([0, 1, 1]);
-      await bed.broker.forget(['me']);
+      await bed.broker.fleet.forget(['me']);
       await bed.clock.advance(HEARTBEAT);
       expect([me.verifications, me.count('rememberTopics'), tellings()]).toEqual([1, 2, 2]);
       await bed.clock.advance(2 * HEARTBEAT);
@@ -212,14 +212,14 @@ describe('Session', () => {
     it('does so though the call after the heartbeat fails', async () => {
       const { bed, me } = await joined();
       await bed.clock.advance(0);
-      await bed.broker.forget(['me']);
+      await bed.broker.fleet.forget(['me']);
       me.around = failing('rememberTopics');
       await bed.clock.advance(HEARTBEAT);
       me.around = async ({ run }) => run();
       await bed.clock.advance(HEARTBEAT);
 
-      const [digest = ''] = (await bed.broker.sessions()).map((record) => record.digest);
-      expect(await bed.broker.rememberedTopics([digest])).toEqual([['jobs']]);
+      const [digest = ''] = (await bed.broker.fleet.sessions()).map((record) => record.digest);
+      expect(await bed.broker.fleet.rememberedTopics([digest])).toEqual([['jobs']]);
     });
   });
 
@@ -310,11 +310,11 @@ describe('Session', () => {
 
     it('says them again if others have forgotten the session at that moment', async () => {
       const { bed, me } = await joined();
-      await bed.broker.forget(['me']);
+      await bed.broker.fleet.forget(['me']);
       await me.session.handle(['mails']);
 
-      const [digest = ''] = (await bed.broker.sessions()).map((record) => record.digest);
-      expect(await bed.broker.rememberedTopics([digest])).toEqual([['mails']]);
+      const [digest = ''] = (await bed.broker.fleet.sessions()).map((record) => record.digest);
+      expect(await bed.broker.fleet.rememberedTopics([digest])).toEqual([['mails']]);
       expect(me.verifications).toBe(1);
     });
 
@@ -342,10 +342,10 @@ describe('Session', () => {
     await gone.session.start();
     await gone.session.stop();
     await bed.clock.advance(3 * LENGTH - HEARTBEAT);
-    expect((await bed.broker.sessions()).map(({ session }) => session)).toEqual(['0', 'a', 'b']);
+    expect((await bed.broker.fleet.sessions()).map(({ session }) => session)).toEqual(['0', 'a', 'b']);
     await bed.clock.advance(3 * HEARTBEAT);
 
-    expect((await bed.broker.sessions()).map(({ session }) => session)).toEqual(['a', 'b']);
+    expect((await bed.broker.fleet.sessions()).map(({ session }) => session)).toEqual(['a', 'b']);
     expect([a.count('forget'), b.count('forget')]).toEqual([1, 0]);
   });
 });

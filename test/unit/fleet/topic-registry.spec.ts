@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TopicConfig } from '../../../lib/store/broker.interface.js';
+import type { TopicConfig } from '../../../lib/store/fleet/topic-config.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ConfigurationError } from '../../../lib/errors/options.errors.js';
 import { FleetBed } from '../../support/units/fleet-bed.js';
@@ -10,7 +10,7 @@ import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 /** A registry, and topics that Redis knows already. */
 async function setUp(known: Record<string, number> = {}, partitions?: number) {
   const bed = new FleetBed();
-  for (const [topic, number] of Object.entries(known)) await bed.broker.configure(topic, number);
+  for (const [topic, number] of Object.entries(known)) await bed.broker.fleet.configure(topic, number);
   const me = bed.process('me');
   const changes: ConfigurationError[] = [];
   const settingsOf = resolveOptions(partitions === undefined ? {} : { defaults: { partitions } }).topicSettings;
@@ -39,7 +39,7 @@ describe('load', () => {
       ['new', 8],
     ]);
     expect(me.operations).toEqual(['configsOf', 'configure']);
-    expect(await bed.broker.configOf('new')).toMatchObject({ partitions: 8 });
+    expect(await bed.broker.fleet.configOf('new')).toMatchObject({ partitions: 8 });
   });
 
   it.each([
@@ -111,7 +111,7 @@ describe('restore', () => {
       ['configure', 'jobs', 3, undefined, { limits: undefined, handling: undefined }],
     ]);
     expect(changes).toEqual([]);
-    expect(await bed.broker.configOf('jobs')).toMatchObject({ partitions: 3 });
+    expect(await bed.broker.fleet.configOf('jobs')).toMatchObject({ partitions: 3 });
   });
 
   it('writes it once more for all that ask while it does, since Redis may have lost it in between', async () => {
@@ -197,12 +197,12 @@ describe('relearnTerms', () => {
 
     expect(await registry.relearnTerms(['jobs'])).toEqual([]);
     expect(registry.terms('jobs').limits).toEqual(limits);
-    expect(await bed.broker.configOf('jobs')).toMatchObject({ limits });
+    expect(await bed.broker.fleet.configOf('jobs')).toMatchObject({ limits });
   });
 
   it('learns that there are none if that was said', async () => {
     const { bed, registry } = await setUpForgetful();
-    await bed.broker.setTerms('jobs', {});
+    await bed.broker.fleet.setTerms('jobs', {});
 
     expect(await registry.relearnTerms(['jobs'])).toEqual([{ topic: 'jobs', limits: undefined, text: 'none' }]);
     expect(registry.terms('jobs').limits).toBeUndefined();

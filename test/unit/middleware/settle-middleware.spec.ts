@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Broker, Outcome, Settlement, SettleStatus } from '../../../lib/store/broker.interface.js';
+import type { SettleStatus } from '../../../lib/messages/settle-status.js';
+import { fakeBroker } from '../../support/units/fake-broker.js';
+import type { Outcome, Settlement } from '../../../lib/store/deliveries/settle.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { Delivery } from '../../../lib/consumer/delivery/delivery.js';
@@ -27,15 +29,17 @@ class SettleBed {
   brokerError: Error | undefined;
 
   constructor(...settles: Settle[]) {
-    const broker: Pick<Broker, 'settle'> = {
-      settle: async (_partition, _call, settlements) => {
-        this.calls.push(settlements);
-        if (this.brokerError) throw this.brokerError;
-        return settlements.map(({ storedId }) => this.statusOf(storedId));
+    const broker = fakeBroker({
+      deliveries: {
+        settle: async (_partition, _call, settlements) => {
+          this.calls.push(settlements);
+          if (this.brokerError) throw this.brokerError;
+          return settlements.map(({ storedId }) => this.statusOf(storedId));
+        },
       },
-    };
+    });
     const context: ConsumerContext = {
-      broker: broker as Broker,
+      broker,
       clock: new ManualClock(),
       log: { log: () => {}, warn: () => {}, error: (message) => this.errors.push(message) },
       events: { wants: () => false, emit: () => {} },

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type Broker,
-  type BrokerLink,
-  COUNTERS,
-  type PartitionCounters,
-  type PartitionStats,
-  type UnreachableServer,
-} from '../../../lib/store/broker.interface.js';
+import type { BrokerLink, UnreachableServer } from '../../../lib/store/broker.interface.js';
+import { fakeBroker } from '../../support/units/fake-broker.js';
+import { COUNTERS, type PartitionCounters, type PartitionStats } from '../../../lib/store/messages/partition-counts.js';
 import { DelayQueueHealth } from '../../../lib/monitoring/delay-queue.health.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import type { PartitionProgress, Progress, TopicProgress } from '../../../lib/fleet/progress.js';
@@ -50,12 +45,14 @@ function healthOf({ unreachable = [], claims = {}, session = {}, topic = {}, own
     rebuild: () => {},
     unreachable,
   };
-  const broker: Pick<Broker, 'link' | 'now' | 'sessions' | 'stats'> = {
+  const broker = fakeBroker({
     link,
     now: () => clock.now(),
-    sessions: async () => [{ session: 'me', count: 1, at: NOW, length: 10_000, digest: 'list', left: false }],
-    stats: async () => ({ ...OVERDUE, owner }),
-  };
+    fleet: {
+      sessions: async () => [{ session: 'me', count: 1, at: NOW, length: 10_000, digest: 'list', left: false }],
+    },
+    messages: { stats: async () => ({ ...OVERDUE, owner }) },
+  });
   const answered = { answeredAt: NOW, unansweredSince: undefined, failedAt: undefined };
   const progress: Progress = {
     renewedAt: NOW,
@@ -76,7 +73,7 @@ function healthOf({ unreachable = [], claims = {}, session = {}, topic = {}, own
     ],
   };
   return new DelayQueueHealth({
-    broker: broker as Broker,
+    broker,
     clock,
     topics: { knownPartitions: () => 1 },
     unhandled: { unhandled: [], refresh: async () => {} },

@@ -1,13 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import {
-  COUNTERS,
-  type Partition,
-  type PartitionCounters,
-  type PartitionStats,
-  type ReportedProcess,
-  type ReportedReceiver,
-  type SessionRecord,
-} from '../../../lib/store/broker.interface.js';
+import type { SessionRecord } from '../../../lib/store/fleet/sessions.js';
+import { COUNTERS, type PartitionCounters, type PartitionStats } from '../../../lib/store/messages/partition-counts.js';
+import type { Partition } from '../../../lib/store/partition.js';
+import type { ReportedProcess, ReportedReceiver } from '../../../lib/store/records/process-records.js';
+import { fakeBroker } from '../../support/units/fake-broker.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { MetricsReader } from '../../../lib/monitoring/metrics-reader.js';
@@ -59,24 +55,30 @@ function setUp({ topics = { jobs: 3 }, consumed = [], stats = () => ({}), receiv
   const calls: string[] = [];
   const answer = { stats, before: async (): Promise<void> => undefined };
   const reader = new MetricsReader({
-    store: {
+    store: fakeBroker({
       now: () => clock.now(),
-      sessions: async () => [
-        sessionOf('ended', { at: NOW - 10 * MINUTE }),
-        sessionOf('left', { left: true }),
-        sessionOf('me'),
-        sessionOf('somebody'),
-      ],
-      reportedProcesses: async (sessions) =>
-        sessions.map((session) =>
-          session === 'somebody' ? reportOf(receivers) : { state: undefined, holdings: undefined },
-        ),
-      stats: async (partition) => {
-        calls.push(`${partition.topic}:${partition.index}`);
-        await answer.before();
-        return { ...EMPTY, ...answer.stats(partition) };
+      fleet: {
+        sessions: async () => [
+          sessionOf('ended', { at: NOW - 10 * MINUTE }),
+          sessionOf('left', { left: true }),
+          sessionOf('me'),
+          sessionOf('somebody'),
+        ],
       },
-    },
+      records: {
+        reportedProcesses: async (sessions) =>
+          sessions.map((session) =>
+            session === 'somebody' ? reportOf(receivers) : { state: undefined, holdings: undefined },
+          ),
+      },
+      messages: {
+        stats: async (partition) => {
+          calls.push(`${partition.topic}:${partition.index}`);
+          await answer.before();
+          return { ...EMPTY, ...answer.stats(partition) };
+        },
+      },
+    }),
     clock,
     log: logs,
     topics: () => new Map(Object.entries(topics)),

@@ -25,7 +25,7 @@ const NUMBERS = topic('numbers', {
 function setUp(...middleware: DelayQueueMiddleware[]) {
   const clock = new SystemClock();
   const embedded = new EmbeddedBroker(clock);
-  embedded.calls.replicas = 0;
+  embedded.driver.replicas = 0;
   const link = { isUp: true };
   const broker = wrapBroker(embedded, async ({ operation, run }) => {
     if (operation === 'publish' && !link.isUp) throw new BrokerUnavailableError('out of reach');

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ReportedProcess } from '../../../lib/store/broker.interface.js';
+import type { ReportedProcess } from '../../../lib/store/records/process-records.js';
+import { fakeBroker } from '../../support/units/fake-broker.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';
@@ -23,17 +24,20 @@ class Bed {
   readonly errors: BackgroundError[] = [];
   failing = false;
   readonly topics = new UnhandledTopics({
-    store: {
+    store: fakeBroker({
       now: () => this.clock.now(),
-      sessions: async () => {
-        this.looks.push(this.clock.now());
-        if (this.failing) throw new BrokerUnavailableError('down');
-        return [{ session: 'other', count: 1, at: this.clock.now(), length: 1000, digest: 'list', left: false }];
+      fleet: {
+        sessions: async () => {
+          this.looks.push(this.clock.now());
+          if (this.failing) throw new BrokerUnavailableError('down');
+          return [{ session: 'other', count: 1, at: this.clock.now(), length: 1000, digest: 'list', left: false }];
+        },
+        rememberedTopics: async (digests) =>
+          digests.map((digest) => (digest === 'list' ? [...this.handled] : undefined)),
+        topics: async () => this.known,
       },
-      rememberedTopics: async (digests) => digests.map((digest) => (digest === 'list' ? [...this.handled] : undefined)),
-      reportedProcesses: async () => [this.reported],
-      topics: async () => this.known,
-    },
+      records: { reportedProcesses: async () => [this.reported] },
+    }),
     clock: this.clock,
     events: { wants: () => true, emit: (_kind, event) => void this.errors.push(event as BackgroundError) },
     log: {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DueTime } from '../../../lib/store/broker.interface.js';
+import type { DueTime } from '../../../lib/store/messages/publish.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { optionalTime } from '../../../lib/time/date.js';
 import { optionalDueTime, requiredDueTime } from '../../../lib/producer/due-time.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Partition } from '../../../lib/store/broker.interface.js';
+import type { Partition } from '../../../lib/store/partition.js';
 import type { MessageRef } from '../../../lib/messages/message-ref.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
 import { toStoredId } from '../../../lib/messages/stored-id.js';

@@ -1,6 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { CallId, NewMessage, PublishResult, ReplicaRequirement } from '../../../lib/store/broker.interface.js';
+import type { ReplicaRequirement } from '../../../lib/messages/replicas.js';
+import type { NewMessage, PublishResult } from '../../../lib/store/messages/publish.js';
+import type { CallId } from '../../../lib/store/partition.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { PublishLane, type PublishSink } from '../../../lib/producer/publish-lane.js';
@@ -21,9 +23,15 @@ function setUp() {
   }[] = [];
   const lane = new PublishLane({
     store: {
-      publish: async (_, call, messages, { replicas } = {}) =>
+      publish: async (_, call, messages, terms) =>
         new Promise<PublishResult[]>((answer, refuse) => {
-          calls.push({ call, ids: messages.map(({ storedId }) => storedId), replicas, answer, refuse });
+          calls.push({
+            call,
+            ids: messages.map(({ storedId }) => storedId),
+            replicas: terms?.replicas,
+            answer,
+            refuse,
+          });
         }),
     },
     clock,

@@ -16,14 +16,14 @@ describe('upsert', () => {
     world.around = async ({ operation, run }) => {
       const result = await run();
       if (operation !== 'putSchedule') return result;
-      await world.embedded.unindexSchedule({ id: 'tick' });
-      await world.embedded.indexSchedule({ id: 'tick', topic: 'others', key: 'tick' });
+      await world.embedded.schedules.unindexSchedule({ id: 'tick' });
+      await world.embedded.schedules.indexSchedule({ id: 'tick', topic: 'others', key: 'tick' });
       return result;
     };
     await expect(world.schedules.upsert(TICK)).rejects.toThrow("exists with topic 'others'");
-    const { partitions = 0 } = (await world.embedded.configOf('jobs')) ?? {};
+    const { partitions = 0 } = (await world.embedded.fleet.configOf('jobs')) ?? {};
     for (let index = 0; index < partitions; index++) {
-      expect(await world.embedded.getSchedules({ topic: 'jobs', index }, ['tick'])).toEqual([undefined]);
+      expect(await world.embedded.schedules.getSchedules({ topic: 'jobs', index }, ['tick'])).toEqual([undefined]);
     }
     expect(partitions).toBeGreaterThan(0);
   });
@@ -41,17 +41,23 @@ async function publishedAhead(ahead: number, before?: (schedules: DelayQueueSche
   const { partition } = await schedules.upsert(TICK);
   await before?.(schedules);
   const place = { topic: 'jobs', index: partition };
-  const [stored] = await embedded.getSchedules(place, ['tick']);
+  const [stored] = await embedded.schedules.getSchedules(place, ['tick']);
   const last = start + 60_000;
   await clock.advance(60_000 - ahead);
   const state = `ahead active ${last + 60_000} ${last} 0`;
-  await embedded.putSchedule(place, CALL, { id: 'tick', expected: stored?.state, state, nextAt: last + 60_000 });
+  await embedded.schedules.putSchedule(place, CALL, {
+    id: 'tick',
+    expected: stored?.state,
+    state,
+    nextAt: last + 60_000,
+  });
   const cancelled: unknown[] = [];
   world.around = async ({ operation, args, run }) => {
     if (operation === 'cancel') cancelled.push(args[2]);
     return run();
   };
-  const next = async (): Promise<number> => Number((await embedded.getSchedules(place, ['tick']))[0]?.nextAt) - start;
+  const next = async (): Promise<number> =>
+    Number((await embedded.schedules.getSchedules(place, ['tick']))[0]?.nextAt) - start;
   return { schedules, cancelled, next, last: toStoredId(`tick@${new Date(last).toISOString()}`, 'tick') };
 }
 
@@ -91,13 +97,13 @@ it.each(['pause', 'remove'] as const)(
     const { schedules, embedded, clock } = setUp();
     const { partition } = await schedules.upsert(TICK);
     const place = { topic: 'jobs', index: partition };
-    const [stored] = await embedded.getSchedules(place, ['tick']);
+    const [stored] = await embedded.schedules.getSchedules(place, ['tick']);
     const definition =
       stored?.definition.replace(/"every":.*?,"anchor":\d+/, '"cron":"? of later","timeZone":"UTC"') ?? '';
     // One occurrence was published ahead.
     const state = `later active ${clock.now() + 2000} ${clock.now() + 1000} 0`;
     const content = { definition, envelope: '[1,7]' };
-    await embedded.putSchedule(place, CALL, {
+    await embedded.schedules.putSchedule(place, CALL, {
       id: 'tick',
       expected: stored?.state,
       state,
@@ -105,7 +111,7 @@ it.each(['pause', 'remove'] as const)(
       nextAt: clock.now() + 2000,
     });
     const cancelled: string[] = [];
-    vi.spyOn(embedded, 'cancel').mockImplementation(async (_, __, storedId) => {
+    vi.spyOn(embedded.messages, 'cancel').mockImplementation(async (_, __, storedId) => {
       cancelled.push(storedId);
       return 'cancelled';
     });
@@ -121,11 +127,11 @@ it.each(['pause', 'remove'] as const)('%s takes back what a pause before it coul
   const { schedules, embedded, clock } = world;
   const { partition, next } = await schedules.upsert(TICK);
   const place = { topic: 'jobs', index: partition };
-  const [stored] = await embedded.getSchedules(place, ['tick']);
+  const [stored] = await embedded.schedules.getSchedules(place, ['tick']);
   await clock.advance(59_000);
   // That of the next second was published ahead.
   const state = `ahead active ${Number(next) + 60_000} ${Number(next)} 0`;
-  await embedded.putSchedule(place, CALL, {
+  await embedded.schedules.putSchedule(place, CALL, {
     id: 'tick',
     expected: stored?.state,
     state,
@@ -224,7 +230,7 @@ describe('the audit log', () => {
     ]);
     for (const entry of entries) expect(entry).toMatchObject({ topic: 'jobs', actor: 'ann', phase: 'done' });
     expect([entries[2]?.result, entries[4]?.result]).toMatchObject([{ id }, true]);
-    expect(JSON.stringify(await embedded.auditRecords({ limit: 200 }))).not.toContain('secret');
+    expect(JSON.stringify(await embedded.records.auditRecords({ limit: 200 }))).not.toContain('secret');
   });
 
   it('has nothing of what the application does, and of schedules that do not exist', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StoredMessage } from '../../../lib/store/broker.interface.js';
+import type { StoredMessage } from '../../../lib/store/messages/stored-message.js';
 import { wrapBroker } from '../../../lib/store/wrap-broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ConfigurationError } from '../../../lib/errors/options.errors.js';
@@ -17,7 +17,7 @@ const refused = async (): Promise<never> => Promise.reject(new BrokerUnavailable
 /** One topic has other partitions than this process is told, and of another one a partition is away. `a` and `j` are in one partition. */
 async function partlyAway() {
   const { schedules, embedded, clock } = setUp();
-  await embedded.configure('others', 3);
+  await embedded.fleet.configure('others', 3);
   for (const [topic = '', id = ''] of ['jobs j', 'jobs a', 'others c', 'others b', 'away e', 'away f'].map(inTwo)) {
     await schedules.upsert({ ...TICK, topic, id });
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { assertUsed, parseLua, parseModule } from '../../../scripts/setup/lua-modules.mjs';
 import { readScript } from '../../../scripts/setup/lua-scripts.mjs';
 
-const HEAD = '-- Does something.\n--\n-- KEYS  owner STRING\n';
+const HEAD = '-- Does something.\n-- Roles consumer\n-- KEYS  owner STRING\n';
 
 /** What a module has to have, so that nothing else about it is refused. */
 const TAGS = "-- Tags.\n-- @exports carries\n\nlocal function carries(id) return id == '' end\n";
@@ -26,7 +26,9 @@ function locals(count: number): string {
 
 describe('a Lua script', () => {
   it('has its keys and arguments as locals, and no comments', () => {
-    const head = '-- Does something.\n--\n-- KEYS  owner STRING (who), meta HASH\n-- ARGV  id, ... (more)\n';
+    const head =
+      '-- Does something.\n--\n-- KEYS  owner STRING (who), meta HASH\n-- ARGV  id, ... (more)\n' +
+      '-- Roles consumer, operator\n-- Flags reads\n';
     const text =
       "-- @use tags (carries)\n\n-- Tells.\nreturn { carries(id), owner, meta, '-- no comment', ARGV[FIRST] } -- all";
 
@@ -45,6 +47,8 @@ describe('a Lua script', () => {
       keys: ['owner', 'meta'],
       args: ['id'],
       takesMore: true,
+      roles: ['consumer', 'operator'],
+      flags: ['reads'],
     });
   });
 
@@ -95,10 +99,11 @@ describe('a Lua script is refused', () => {
     ],
     ['an argument that it does not use', '-- ARGV  member, lease (ms)', 'return { lease }', "'member' is not used"],
     ['further arguments that it does not use', '-- ARGV  ... (ids)', 'return { FIRST }', "'ARGV' is not used"],
+    ['a role that there is not', '-- KEYS  owner STRING\n-- Flags writes', 'return { owner }', "'writes' among Flags"],
     ['a key of no type', '-- KEYS  owner', 'return { owner }', "'owner' among KEYS"],
     ['an argument by no name', '-- ARGV  1 member', 'return { member }', "'1 member' among ARGV"],
   ])('whose head names %s', (_, headLine, text, message) => {
-    expect(() => planted(`-- Does something.\n--\n${headLine}\n\n${text}\n`)).toThrow(message);
+    expect(() => planted(`-- Does something.\n-- Roles consumer\n${headLine}\n\n${text}\n`)).toThrow(message);
   });
 
   it.each([
@@ -118,6 +123,7 @@ describe('a Lua script is refused', () => {
   });
 
   it.each([
+    ['no roles', '-- Does something.\n--\n-- KEYS  owner STRING\n\nreturn owner\n', 'who runs it'],
     ['no head', 'return 1\n', 'there is no comment'],
     ['a local that it does not use', `${HEAD}\nlocal a = owner\n`, "line 5: 'a' is not used"],
     ['a name twice', `${HEAD}\nlocal owner = owner\nreturn owner\n`, "'owner' is declared already"],

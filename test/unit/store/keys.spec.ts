@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { RedisKeys } from '../../../lib/store/keys.js';
+import { StoreKeys } from '../../../lib/store/keys.js';
 
 /** The keys and channels of a topic. */
 function keysOf(prefix: string, topic: string): string[] {
-  const keys = new RedisKeys(prefix);
+  const keys = new StoreKeys(prefix);
   const partition = { topic, index: 0 };
   const known: object[] = [keys.partition(partition), keys.topic(topic)];
   return [...known.flatMap((each) => Object.values(each) as string[]), keys.answered(partition, 'caller')];

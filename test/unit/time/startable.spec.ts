@@ -1,6 +1,7 @@
 import { Subject } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type Broker, ownerOf } from '../../../lib/store/broker.interface.js';
+import type { Broker } from '../../../lib/store/broker.interface.js';
+import { ownerOf } from '../../../lib/store/fleet/owner.js';
 import { wrapBroker } from '../../../lib/store/wrap-broker.js';
 import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { resolveOptions } from '../../../lib/composition/resolve-options.js';
@@ -69,7 +70,7 @@ const LOOPS: Record<string, (world: World) => Startable> = {
     new Loop({
       clock,
       run: async () => {
-        await broker.topics();
+        await broker.fleet.topics();
         return 1000;
       },
     }),
@@ -113,7 +114,7 @@ const LOOPS: Record<string, (world: World) => Startable> = {
     ),
   RetentionTrimmer: ({ clock, broker }) => {
     const limits = { maxAge: 1000, maxCount: 5 };
-    const trim = () => broker.trimDead(PARTITION, limits);
+    const trim = () => broker.deadLetters.trimDead(PARTITION, limits);
     const retention = { what: 'dead letters', limits, leastPause: 0, trim };
     return new RetentionTrimmer(testContext({ clock, broker }), PARTITION, retention);
   },

@@ -4,7 +4,7 @@ import type { Clock } from '../../../time/clock.js';
 import { addressOf } from '../connection/redis-address.js';
 import type { RedisConnection } from '../connection/redis-connection.js';
 import { isStateRefusal } from '../../../store/reply-errors.js';
-import type { RedisKeys } from '../../../store/keys.js';
+import type { StoreKeys } from '../../../store/keys.js';
 import type { Role } from '../scripts/rights.js';
 import type { ScriptRunner } from '../scripts/script-runner.js';
 import type { SignalSubscriber } from '../connection/signal-subscriber.js';
@@ -19,7 +19,7 @@ export interface RedisParts {
   readonly connection: RedisConnection;
   readonly scripts: ScriptRunner;
   readonly subscriber: SignalSubscriber;
-  readonly keys: RedisKeys;
+  readonly keys: StoreKeys;
   readonly clock: Clock;
   /** Whose rights are needed; `undefined`: all that there are. */
   readonly role: Role | undefined;

@@ -1,59 +1,9 @@
 import { prefixInKeys } from '../../../store/keys.js';
-import type { LuaScript, ScriptName } from '../../../store/lua/lua-script.js';
+import { ROLES, type Role, type ScriptName } from '../../../store/lua/lua-script.js';
 import { SCRIPTS } from '../../../store/lua/script-sources.js';
+import { SCRIPT_NAMES } from './scripts.js';
 
-/** What a user of Redis is there for: an application that only publishes, one that handles, or somebody who operates them. */
-export const ROLES = ['producer', 'consumer', 'operator'] as const;
-
-export type Role = (typeof ROLES)[number];
-
-const ALL = ROLES;
-
-/** Who runs which script. `probe` tries the commands of all others and needs none itself. */
-const RUN_BY: Readonly<Record<Exclude<ScriptName, 'probe'>, readonly Role[]>> = {
-  acquire: ['consumer'],
-  'append-audit': ['operator'],
-  'append-events': ALL,
-  cancel: ALL,
-  'cancel-tagged': ALL,
-  claim: ['consumer'],
-  clear: ['operator'],
-  configure: ALL,
-  'count-due': ['consumer', 'operator'],
-  'due-schedules': ['consumer'],
-  edit: ['operator'],
-  explain: ['consumer', 'operator'],
-  extend: ['consumer'],
-  'forget-sessions': ['consumer'],
-  get: ['consumer', 'operator'],
-  hold: ['consumer', 'operator'],
-  leave: ['consumer'],
-  list: ['consumer', 'operator'],
-  'list-tagged': ['consumer', 'operator'],
-  pause: ['operator'],
-  permit: ['consumer'],
-  publish: ALL,
-  'publish-occurrence': ['consumer'],
-  'put-schedule': ['consumer', 'operator'],
-  release: ['consumer'],
-  'remove-dead': ['operator'],
-  'remove-field': ['consumer', 'operator'],
-  'remove-schedule': ['consumer', 'operator'],
-  'replace-field': ALL,
-  report: ['consumer'],
-  'report-work': ['consumer'],
-  'requeue-dead': ['operator'],
-  reschedule: ALL,
-  resume: ['operator'],
-  'set-aside': ['consumer'],
-  'set-field': ALL,
-  'set-terms': ['consumer'],
-  'set-keys-aside': ALL,
-  settle: ['consumer'],
-  stats: ALL,
-  'trim-dead': ['consumer'],
-  'trim-finished': ['consumer'],
-};
+export { ROLES, type Role };
 
 /** What every role needs beside scripts. With DEL scripts begin on a Redis that knows no script flags. */
 const COMMON = ['DEL', 'EVAL', 'EVALSHA', 'HGET', 'HGETALL', 'HMGET', 'INFO', 'TIME', 'ZRANGEBYLEX'];
@@ -98,13 +48,12 @@ export function commandsOfScript(name: ScriptName): readonly string[] {
 }
 
 function findCommands(): Map<ScriptName, readonly string[]> {
-  const scripts = Object.entries(SCRIPTS) as [ScriptName, LuaScript][];
-  const known = new Set(scripts.flatMap(([, { source }]) => matches(source, CALL)));
+  const known = new Set(SCRIPT_NAMES.flatMap((name) => matches(SCRIPTS[name].source, CALL)));
   const commandsIn = (source: string): readonly string[] => {
     const signals = /\bcall\(wake_command\b/.test(source) ? ['PUBLISH'] : [];
     return [...new Set([...matches(source, WORD).filter((word) => known.has(word)), ...signals])].toSorted();
   };
-  return new Map(scripts.map(([name, { source }]) => [name, commandsIn(source)]));
+  return new Map(SCRIPT_NAMES.map((name) => [name, commandsIn(SCRIPTS[name].source)]));
 }
 
 export interface RightsOptions {
@@ -114,7 +63,7 @@ export interface RightsOptions {
 
 /** The Redis commands that a role needs, in the order of the alphabet; of a command with parts as `CONFIG|GET`. */
 export function commandsOf(role: Role, { cluster = false }: RightsOptions = {}): string[] {
-  const scripts = Object.entries(RUN_BY).flatMap(([name, roles]) => (roles.includes(role) ? [name as ScriptName] : []));
+  const scripts = SCRIPT_NAMES.filter((name) => SCRIPTS[name].roles.includes(role));
   const commands = new Set([...PLAIN[role], ...scripts.flatMap(commandsOfScript)]);
   if (cluster) {
     const sharded = Object.keys(SHARDED).flatMap((command) => (commands.has(command) ? (SHARDED[command] ?? []) : []));

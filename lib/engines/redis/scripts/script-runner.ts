@@ -8,6 +8,7 @@ import { isWrongType } from '../../../store/reply-errors.js';
 import { asideOf, typeOfKey } from '../../../store/keys.js';
 import type { Given, Reply } from '../../../store/driver.interface.js';
 import type { Argument, ScriptName } from '../../../store/lua/lua-script.js';
+import { SCRIPTS } from '../../../store/lua/script-sources.js';
 import { commandOfRefusal, commandsOfScript } from './rights.js';
 import { type Script, SCRIPT_NAMES, scriptOf } from './scripts.js';
 
@@ -19,15 +20,6 @@ type Scripts = Readonly<Record<ScriptName, Script>>;
  * cannot take memory: such a one, of a key that does not exist, lets all others through.
  */
 const EVEN_IF_FULL = { flag: '#!lua flags=allow-oom\n', redis6: "redis.call('DEL', KEYS[1] .. ':none')\n" } as const;
-
-/** Scripts that always add to what is stored: a full Redis refuses them before they have written anything. */
-const ADDING: ReadonlySet<ScriptName> = new Set<ScriptName>([
-  'publish',
-  'publish-occurrence',
-  'append-events',
-  'edit',
-  'report-work',
-]);
 
 type Names = Readonly<Record<string, Argument | readonly Argument[] | undefined>>;
 
@@ -51,9 +43,6 @@ export interface ScriptRunOptions {
   readonly client?: ScriptClient | undefined;
   readonly adds?: boolean | undefined;
 }
-
-/** Scripts that only look, and leave alone what they meet. */
-const READING: ReadonlySet<ScriptName> = new Set(['get', 'explain', 'stats', 'list', 'list-tagged', 'count-due']);
 
 /** Runs scripts by their hash; a server that does not have one (restarted, or flushed) is sent the source. */
 export class ScriptRunner {
@@ -131,7 +120,7 @@ export class ScriptRunner {
     name: ScriptName,
     places: readonly Names[],
     given: Names,
-    { client = this.#connection.commands, adds = ADDING.has(name) }: ScriptRunOptions,
+    { client = this.#connection.commands, adds = SCRIPTS[name].flags.includes('adds') }: ScriptRunOptions,
   ): Promise<Reply> {
     // What the server can do, and how a script may write to a full one, is known once connected.
     if (!this.#connection.isUp('commands')) await this.#connection.ready();
@@ -146,7 +135,7 @@ export class ScriptRunner {
       return await this.#send(client, script, keyCount, values);
     } catch (error) {
       const keys = values.slice(0, keyCount) as string[];
-      if (READING.has(name)) throw this.#connection.toError(error, keys[0]);
+      if (SCRIPTS[name].flags.includes('reads')) throw this.#connection.toError(error, keys[0]);
       return this.#mend(keys, error, () => this.#send(client, script, keyCount, values));
     }
   }

@@ -1,15 +1,13 @@
-import { assertLength } from '../../../../lib/store/assert-times.js';
+import { assertLength } from '../../../../lib/store/calls/assert-times.js';
 import {
-  AT_ONCE,
-  type BeginWindow,
-  SUSPECT_ROOM,
   type ClaimRequest,
   type ClaimResult,
   type ClaimedMessage,
-  epochOf,
-  sessionOfOwner,
-  tokenOf,
-} from '../../../../lib/store/broker.interface.js';
+  SUSPECT_ROOM,
+} from '../../../../lib/store/deliveries/claim.js';
+import { AT_ONCE, type BeginWindow } from '../../../../lib/store/deliveries/permits.js';
+import { tokenOf } from '../../../../lib/store/deliveries/receipt.js';
+import { epochOf, sessionOfOwner } from '../../../../lib/store/fleet/owner.js';
 import { conclude } from './delivering.js';
 import { type KeyTerms, NO_RATE, beginOf } from './key-limits.js';
 import type { DeliveryRecord, LatestClaim, ModelPartition } from './model-partition.js';

@@ -1,11 +1,8 @@
-import { assertLength } from '../../../../lib/store/assert-times.js';
-import {
-  type CallId,
-  type Death,
-  NO_TOKEN,
-  type Requeue,
-  type RetentionLimits,
-} from '../../../../lib/store/broker.interface.js';
+import { assertLength } from '../../../../lib/store/calls/assert-times.js';
+import type { Death, Requeue } from '../../../../lib/store/dead-letters/dead-letters.js';
+import type { RetentionLimits } from '../../../../lib/store/dead-letters/retention.js';
+import { NO_TOKEN } from '../../../../lib/store/deliveries/receipt.js';
+import type { CallId } from '../../../../lib/store/partition.js';
 import type { ModelPartition } from './model-partition.js';
 
 // Dead letters and finished messages: see the scripts of the same names, and `list` for the list.

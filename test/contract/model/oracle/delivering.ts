@@ -1,16 +1,10 @@
-import { assertDelays, assertLength } from '../../../../lib/store/assert-times.js';
-import {
-  type AcquireResult,
-  type CallId,
-  type ExtendStatus,
-  NO_TOKEN,
-  type Outcome,
-  type Receipt,
-  type SettleStatus,
-  type Owner,
-  type Settlement,
-  released,
-} from '../../../../lib/store/broker.interface.js';
+import { assertDelays, assertLength } from '../../../../lib/store/calls/assert-times.js';
+import type { SettleStatus } from '../../../../lib/messages/settle-status.js';
+import { NO_TOKEN, type Receipt } from '../../../../lib/store/deliveries/receipt.js';
+import type { ExtendStatus, Outcome, Settlement } from '../../../../lib/store/deliveries/settle.js';
+import { type Owner, released } from '../../../../lib/store/fleet/owner.js';
+import type { AcquireResult } from '../../../../lib/store/fleet/sessions.js';
+import type { CallId } from '../../../../lib/store/partition.js';
 import type { DeliveryRecord, LastRun, ModelPartition } from './model-partition.js';
 
 // From the claim of a message to its end: see the scripts of the same names, and `claiming.ts`.

@@ -1,4 +1,5 @@
-import type { RetentionLimits, StoredMessage } from '../../../../lib/store/broker.interface.js';
+import type { RetentionLimits } from '../../../../lib/store/dead-letters/retention.js';
+import type { StoredMessage } from '../../../../lib/store/messages/stored-message.js';
 import { type Entry, SortedSet } from './sorted-set.js';
 
 /** What is kept of a message that has ended. */

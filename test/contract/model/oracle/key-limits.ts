@@ -1,4 +1,5 @@
-import type { BeginWindow, Limits } from '../../../../lib/store/broker.interface.js';
+import type { Limits } from '../../../../lib/store/deliveries/limits.js';
+import type { BeginWindow } from '../../../../lib/store/deliveries/permits.js';
 import { keyOf } from './key-of.js';
 import { RateLog } from './rate-log.js';
 import { SortedSet } from './sorted-set.js';

@@ -1,4 +1,4 @@
-import type { TopicOrder } from '../../../../lib/store/broker.interface.js';
+import type { TopicOrder } from '../../../../lib/store/fleet/topic-config.js';
 import { keyOf } from './key-of.js';
 import { KeyLimits, type KeyTerms } from './key-limits.js';
 import { SortedSet } from './sorted-set.js';

@@ -1,11 +1,7 @@
 import { SEPARATOR, fromStoredId } from '../../../../lib/messages/stored-id.js';
-import {
-  type PartitionStats,
-  type PeekRequest,
-  type PeekedMessages,
-  type StoredMessage,
-  sessionOfOwner,
-} from '../../../../lib/store/broker.interface.js';
+import { sessionOfOwner } from '../../../../lib/store/fleet/owner.js';
+import type { PartitionStats } from '../../../../lib/store/messages/partition-counts.js';
+import type { PeekRequest, PeekedMessages, StoredMessage } from '../../../../lib/store/messages/stored-message.js';
 import type { ModelPartition } from './model-partition.js';
 import type { Entry } from './sorted-set.js';
 

@@ -3,17 +3,14 @@ import type { FinishedOutcome } from '../../../../lib/errors/publishing.errors.j
 import { MAX_HISTORY } from '../../../../lib/messages/failed-attempt.js';
 import type { FailureRecord } from '../../../../lib/messages/failure-record.js';
 import type { Clock } from '../../../../lib/time/clock.js';
-import {
-  COUNTERS,
-  type CallId,
-  type ClaimedMessage,
-  type DueTime,
-  NO_TOKEN,
-  type Outcome,
-  type Owner,
-  type PartitionCounters,
-  type StoredMessage,
-} from '../../../../lib/store/broker.interface.js';
+import type { ClaimedMessage } from '../../../../lib/store/deliveries/claim.js';
+import { NO_TOKEN } from '../../../../lib/store/deliveries/receipt.js';
+import type { Outcome } from '../../../../lib/store/deliveries/settle.js';
+import type { Owner } from '../../../../lib/store/fleet/owner.js';
+import { COUNTERS, type PartitionCounters } from '../../../../lib/store/messages/partition-counts.js';
+import type { DueTime } from '../../../../lib/store/messages/publish.js';
+import type { StoredMessage } from '../../../../lib/store/messages/stored-message.js';
+import type { CallId } from '../../../../lib/store/partition.js';
 import { FinishedMessages } from './finished-messages.js';
 import { Lines } from './lines.js';
 import { SortedSet, compareBytes } from './sorted-set.js';

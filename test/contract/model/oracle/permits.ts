@@ -1,4 +1,4 @@
-import { AT_ONCE, type PermitReply, type PermitRequest } from '../../../../lib/store/broker.interface.js';
+import { AT_ONCE, type PermitReply, type PermitRequest } from '../../../../lib/store/deliveries/permits.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';
 import { RateLog } from './rate-log.js';
 

@@ -1,15 +1,12 @@
-import { assertDue, assertDues } from '../../../../lib/store/assert-times.js';
+import { assertDue, assertDues } from '../../../../lib/store/calls/assert-times.js';
 import type {
-  CallId,
   CancelResult,
   ClearResult,
-  DueTime,
-  NewMessage,
-  PublishResult,
-  PublishTerms,
   RescheduleResult,
   TagCancelResult,
-} from '../../../../lib/store/broker.interface.js';
+} from '../../../../lib/store/messages/change-message.js';
+import type { DueTime, NewMessage, PublishResult, PublishTerms } from '../../../../lib/store/messages/publish.js';
+import type { CallId } from '../../../../lib/store/partition.js';
 import type { DeliveryRecord, ModelPartition } from './model-partition.js';
 
 // Publishing, and changing what waits: see the scripts of the same names.

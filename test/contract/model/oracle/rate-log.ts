@@ -1,4 +1,4 @@
-import type { RateLimit } from '../../../../lib/store/broker.interface.js';
+import type { RateLimit } from '../../../../lib/store/deliveries/limits.js';
 
 /** If more may be granted within a window, times are rounded up, so that a log stays short. */
 const MOST_TIMES = 128;

@@ -161,7 +161,7 @@ export const failureMutations = [
   },
   {
     guard: 'refused batch: it is split until the culprit is alone',
-    file: 'store/split-refused.ts',
+    file: 'store/calls/split-refused.ts',
     find: 'items.length > 1 && isRefused(error)',
     replace: 'items.length > Infinity && isRefused(error)',
     spec: 'test/unit/consumer/delivery/refused.spec.ts',

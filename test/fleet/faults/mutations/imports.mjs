@@ -73,8 +73,8 @@ export const importMutations = [
   {
     guard: 'import: a message is taken away only if it is as it was seen',
     file: 'bullmq/import-goal.ts',
-    find: 'broker.cancel(partition, call, storedId, seen)',
-    replace: 'broker.cancel(partition, call, storedId)',
+    find: 'broker.messages.cancel(partition, call, storedId, seen)',
+    replace: 'broker.messages.cancel(partition, call, storedId)',
     spec: 'test/integration/bullmq-import.spec.ts',
   },
   {

@@ -119,21 +119,21 @@ export const protocolMutations = [
     file: 'store/lua/set-terms.lua',
     find: 'if not earlier_answer() then',
     replace: 'if earlier_answer() or true then',
-    spec: 'test/unit/store/operations/delayed-copies.spec.ts',
+    spec: 'test/unit/store/delayed-copies.spec.ts',
   },
   {
     guard: 'number of a call: a delayed copy of a renewal changes no lease that has another length by now',
     file: 'store/lua/extend.lua',
     find: 'if answer then return',
     replace: 'if answer and false then return',
-    spec: 'test/unit/store/operations/delayed-copies.spec.ts',
+    spec: 'test/unit/store/delayed-copies.spec.ts',
   },
   {
     guard: 'number of a call: a delayed copy of a removal leaves a schedule on the list that was stored again',
     file: 'store/lua/remove-field.lua',
     find: 'if not earlier_answer() then',
     replace: 'if earlier_answer() or true then',
-    spec: 'test/unit/store/operations/delayed-copies.spec.ts',
+    spec: 'test/unit/store/delayed-copies.spec.ts',
   },
   {
     guard: 'compare-and-set: a partition is taken only from the owner that was seen',
@@ -234,7 +234,7 @@ export const protocolMutations = [
     file: 'store/lua/replace-field.lua',
     find: 'if is_stored_as(stored, replaces, is_first) or',
     replace: 'if true or is_stored_as(stored, replaces, is_first) or',
-    spec: 'test/unit/store/operations/second-copy.spec.ts',
+    spec: 'test/unit/store/fleet/second-copy.spec.ts',
   },
 
   // ── order ─────────────────────────────────────────────────────────────────────────────────────────────────────────

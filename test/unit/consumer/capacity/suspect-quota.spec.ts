@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SUSPECT_ROOM } from '../../../../lib/store/broker.interface.js';
+import { SUSPECT_ROOM } from '../../../../lib/store/deliveries/claim.js';
 import { SuspectQuota } from '../../../../lib/consumer/capacity/suspect-quota.js';
 
 describe('SuspectQuota', () => {

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { EXACTNESS } from '../../../../lib/consumer/capacity/begin-estimate.js';
-import { AT_ONCE, type PermitRequest, type TopicLimits } from '../../../../lib/store/broker.interface.js';
+import type { TopicLimits } from '../../../../lib/store/deliveries/limits.js';
+import { AT_ONCE, type PermitRequest } from '../../../../lib/store/deliveries/permits.js';
 import { EmbeddedBroker } from '../../../../lib/engines/embedded/embedded.broker.js';
 import { wrapBroker } from '../../../../lib/store/wrap-broker.js';
 import type { LimitedClaimant, Permits } from '../../../../lib/consumer/capacity/permits.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Broker } from '../../../../lib/store/broker.interface.js';
+import { fakeBroker } from '../../../support/units/fake-broker.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 import type { ConsumerContext } from '../../../../lib/consumer/consumer-context.js';
 import { DeadLetterNotifier } from '../../../../lib/consumer/delivery/dead-letter-notifier.js';
@@ -21,12 +21,12 @@ function delivery(id: string, topic = 'jobs', envelope = '[1,{"a":1}]'): Deliver
 function build(call: (letter: DeadLetter) => unknown) {
   const errors: string[] = [];
   const clock = new ManualClock(NOW);
-  const broker: Partial<Broker> = {
+  const broker = fakeBroker({
     now: () => NOW,
-    get: async () => Promise.reject(new BrokerUnavailableError('gone')),
-  };
+    messages: { get: async () => Promise.reject(new BrokerUnavailableError('gone')) },
+  });
   const context: ConsumerContext = {
-    broker: broker as Broker,
+    broker,
     clock,
     log: { log: () => {}, warn: () => {}, error: (message) => errors.push(message) },
     events: { wants: () => false, emit: () => {} },

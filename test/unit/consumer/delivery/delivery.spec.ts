@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ClaimedMessage } from '../../../../lib/store/broker.interface.js';
+import type { ClaimedMessage } from '../../../../lib/store/deliveries/claim.js';
 import { Delivery } from '../../../../lib/consumer/delivery/delivery.js';
 import { DeliveryAbortedError, HandlerTimeoutError } from '../../../../lib/errors/handling.errors.js';
 import { toStoredId } from '../../../../lib/messages/stored-id.js';

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type ClaimedMessage, addsMemory, ownerOf } from '../../../../lib/store/broker.interface.js';
+import type { ClaimedMessage } from '../../../../lib/store/deliveries/claim.js';
+import { addsMemory } from '../../../../lib/store/deliveries/settle.js';
+import { ownerOf } from '../../../../lib/store/fleet/owner.js';
 import { EmbeddedBroker } from '../../../../lib/engines/embedded/embedded.broker.js';
 import { Delivery } from '../../../../lib/consumer/delivery/delivery.js';
 import { PartitionClaimer } from '../../../../lib/consumer/delivery/partition-claimer.js';
@@ -31,8 +33,8 @@ class Bed {
   readonly settler: Settler;
 
   constructor(settleLayers?: readonly SettleLayer[]) {
-    const settle = this.broker.settle.bind(this.broker);
-    this.broker.settle = async (partition, call, settlements) => {
+    const settle = this.broker.deliveries.settle.bind(this.broker.deliveries);
+    this.broker.deliveries.settle = async (partition, call, settlements) => {
       if (this.isFull && settlements.some(addsMemory)) {
         this.refused.push(settlements.length);
         throw new BrokerUnavailableError('OOM', { transient: false, full: true });
@@ -58,9 +60,9 @@ class Bed {
     const messages = Array.from({ length: count }, (_, i) => {
       return { storedId: `m${i}`, envelope: '[1,2]', due: { at: i }, onDuplicate: 'reject' } as const;
     });
-    await this.broker.acquire(PARTITION, OWNER, undefined);
-    await this.broker.publish(PARTITION, { caller: 'test', sequence: 1 }, messages);
-    const result = await this.broker.claim(PARTITION, {
+    await this.broker.fleet.acquire(PARTITION, OWNER, undefined);
+    await this.broker.messages.publish(PARTITION, { caller: 'test', sequence: 1 }, messages);
+    const result = await this.broker.deliveries.claim(PARTITION, {
       owner: OWNER,
       sequence: 1,
       delivered: 0,
@@ -102,7 +104,11 @@ describe('while the broker is full', () => {
     await bed.settler.idle();
 
     expect(bed.settled.size).toBe(40);
-    expect(await bed.broker.stats(PARTITION)).toMatchObject({ scheduled: 40, inFlight: 0, counters: { retried: 40 } });
+    expect(await bed.broker.messages.stats(PARTITION)).toMatchObject({
+      scheduled: 40,
+      inFlight: 0,
+      counters: { retried: 40 },
+    });
     expect(bed.settler.unsettled).toBe(0);
     expect(bed.waits).toEqual([true, false]);
     expect(bed.errors).toHaveLength(1);
@@ -154,7 +160,7 @@ describe('while the broker is full', () => {
       lost: () => {},
     };
     let claims = 0;
-    broker.claim = async () => {
+    broker.deliveries.claim = async () => {
       claims++;
       return {
         status: 'claimed',

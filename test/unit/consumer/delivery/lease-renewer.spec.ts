@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { ExtendStatus, Partition, Receipt } from '../../../../lib/store/broker.interface.js';
+import type { Receipt } from '../../../../lib/store/deliveries/receipt.js';
+import type { ExtendStatus } from '../../../../lib/store/deliveries/settle.js';
+import type { Partition } from '../../../../lib/store/partition.js';
 import { EmbeddedBroker } from '../../../../lib/engines/embedded/embedded.broker.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 import { Call, Delivery } from '../../../../lib/consumer/delivery/delivery.js';
@@ -30,7 +32,7 @@ class Bed {
 
   constructor(settings: { readonly timeout?: number } = {}) {
     const broker = new EmbeddedBroker(this.clock);
-    broker.extend = async (_partition, _lease, receipts) => {
+    broker.deliveries.extend = async (_partition, _lease, receipts) => {
       this.renewed.push([this.clock.now(), receipts.map(({ storedId }) => storedId).join()]);
       return this.answer(receipts);
     };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ClaimResult } from '../../../../lib/store/broker.interface.js';
+import type { ClaimResult } from '../../../../lib/store/deliveries/claim.js';
 import { ClaimBed, OWNER, PAUSED, claimed, idle } from '../../../support/units/claim-bed.js';
 import { turns } from '../../../support/units/test-claimant.js';
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ClaimResult, MAX_BATCH } from '../../../../lib/store/broker.interface.js';
+import type { ClaimResult } from '../../../../lib/store/deliveries/claim.js';
+import { MAX_BATCH } from '../../../../lib/store/partition.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';
 import { type PendingClaim, ClaimBed, claimed, idle } from '../../../support/units/claim-bed.js';
 import { turns } from '../../../support/units/test-claimant.js';

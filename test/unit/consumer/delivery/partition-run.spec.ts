@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StoredMessage } from '../../../../lib/store/broker.interface.js';
+import type { StoredMessage } from '../../../../lib/store/messages/stored-message.js';
 import { LEASE } from '../../../support/units/handling.js';
 import { type BedCall, RunBed } from '../../../support/units/run-bed.js';
 import { turns } from '../../../support/units/test-claimant.js';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ClaimedMessage, ownerOf } from '../../../../lib/store/broker.interface.js';
+import type { ClaimedMessage } from '../../../../lib/store/deliveries/claim.js';
+import { ownerOf } from '../../../../lib/store/fleet/owner.js';
 import { EmbeddedBroker } from '../../../../lib/engines/embedded/embedded.broker.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 import { Delivery } from '../../../../lib/consumer/delivery/delivery.js';
@@ -41,21 +42,21 @@ class Bed {
     const messages = Array.from({ length: count }, (_, i) => {
       return { storedId: `m${i}`, envelope: '[1,2]', due: { at: i }, onDuplicate: 'reject' } as const;
     });
-    await this.broker.acquire(PARTITION, OWNER, undefined);
-    await this.broker.publish(PARTITION, { caller: 'test', sequence: 1 }, messages);
+    await this.broker.fleet.acquire(PARTITION, OWNER, undefined);
+    await this.broker.messages.publish(PARTITION, { caller: 'test', sequence: 1 }, messages);
   }
 
   async deliver(count: number): Promise<Delivery[]> {
     await this.publish(count);
     const request = { owner: OWNER, sequence: 1, delivered: 0, max: 200, lease: LEASE };
-    const result = await this.broker.claim(PARTITION, request);
+    const result = await this.broker.deliveries.claim(PARTITION, request);
     const messages: ClaimedMessage[] = result.status === 'not-owner' ? [] : result.messages;
     return messages.map((message) => new Delivery(PARTITION, message, this.clock.now() + LEASE));
   }
 
   refuseSettles(): Settler {
-    const settle = this.broker.settle.bind(this.broker);
-    this.broker.settle = async (partition, call, settlements) => {
+    const settle = this.broker.deliveries.settle.bind(this.broker.deliveries);
+    this.broker.deliveries.settle = async (partition, call, settlements) => {
       this.sizes.push(settlements.length);
       if (settlements.some(({ storedId }) => this.bad.has(storedId))) throw refusal();
       return settle(partition, call, settlements);
@@ -69,10 +70,10 @@ class Bed {
   }
 
   refuseClaims(): { readonly claimer: PartitionClaimer; readonly claimed: string[] } {
-    const claim = this.broker.claim.bind(this.broker);
-    this.broker.claim = async (partition, request) => {
+    const claim = this.broker.deliveries.claim.bind(this.broker.deliveries);
+    this.broker.deliveries.claim = async (partition, request) => {
       this.sizes.push(request.max);
-      const due = await this.broker.peek(partition, { state: 'due', limit: request.max, maxBytes: 1e6 });
+      const due = await this.broker.messages.peek(partition, { state: 'due', limit: request.max, maxBytes: 1e6 });
       if (due.messages.some(({ storedId }) => this.bad.has(storedId))) throw refusal();
       return claim(partition, request);
     };
@@ -106,7 +107,7 @@ class Bed {
   caughtUp(): void {}
 
   async states(): Promise<Record<string, number>> {
-    const { scheduled, inFlight, dead } = await this.broker.stats(PARTITION);
+    const { scheduled, inFlight, dead } = await this.broker.messages.stats(PARTITION);
     return { scheduled, inFlight, dead };
   }
 }
@@ -126,7 +127,7 @@ describe('a settle that is refused for one message', () => {
       ['m58', 'undecodable', false],
       ['m199', 'undecodable', false],
     ]);
-    expect(await bed.broker.get(PARTITION, 'm57')).toMatchObject({
+    expect(await bed.broker.messages.get(PARTITION, 'm57')).toMatchObject({
       state: 'dead',
       envelope: '[1,2]',
       failure: { name: 'SerializationError', message: expect.stringContaining('ERR it met something') as string },
@@ -140,7 +141,7 @@ describe('a settle that is refused for one message', () => {
     const bed = new Bed();
     const deliveries = await bed.deliver(20);
     bed.bad.add('m7');
-    bed.broker.setAside = async () => Promise.reject(refusal());
+    bed.broker.deliveries.setAside = async () => Promise.reject(refusal());
 
     await bed.settleAll(bed.refuseSettles(), deliveries);
 
@@ -153,15 +154,15 @@ describe('a settle that is refused for one message', () => {
     const bed = new Bed();
     const deliveries = await bed.deliver(20);
     const settler = bed.refuseSettles();
-    const settle = bed.broker.settle.bind(bed.broker);
-    bed.broker.settle = async (_, __, settlements) => {
+    const settle = bed.broker.deliveries.settle.bind(bed.broker.deliveries);
+    bed.broker.deliveries.settle = async (_, __, settlements) => {
       bed.sizes.push(settlements.length);
       throw new BrokerUnavailableError('OOM', { transient: false });
     };
     const settling = bed.settleAll(settler, deliveries);
     await turns();
     await bed.clock.advance(1000);
-    bed.broker.settle = settle;
+    bed.broker.deliveries.settle = settle;
     await bed.clock.advance(1000);
     await settling;
 
@@ -206,7 +207,7 @@ describe('a claim that is refused for one message', () => {
     const bed = new Bed();
     await bed.publish(1);
     bed.bad.add('m0');
-    bed.broker.setAside = async () => undefined;
+    bed.broker.deliveries.setAside = async () => undefined;
     const { claimer, claimed } = bed.refuseClaims();
     claimer.start();
     await turns();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ownerOf } from '../../../../lib/store/broker.interface.js';
+import { ownerOf } from '../../../../lib/store/fleet/owner.js';
 import { EmbeddedBroker } from '../../../../lib/engines/embedded/embedded.broker.js';
 import { Delivery } from '../../../../lib/consumer/delivery/delivery.js';
 import { Settler } from '../../../../lib/consumer/delivery/settler.js';
@@ -18,9 +18,9 @@ it('settles what a process claims after it had given the partition up and has it
   const messages = ['a', 'b'].map(
     (storedId) => ({ storedId, envelope: '[1,2]', due: { at: 0 }, onDuplicate: 'reject' }) as const,
   );
-  await broker.publish(PARTITION, { caller: 'test', sequence: 1 }, messages);
-  await broker.acquire(PARTITION, owner, undefined);
-  const claimed = await broker.claim(PARTITION, { owner, sequence: 1, delivered: 0, max: 2, lease: LEASE });
+  await broker.messages.publish(PARTITION, { caller: 'test', sequence: 1 }, messages);
+  await broker.fleet.acquire(PARTITION, owner, undefined);
+  const claimed = await broker.deliveries.claim(PARTITION, { owner, sequence: 1, delivered: 0, max: 2, lease: LEASE });
   const deliveries = claimed.status === 'not-owner' ? [] : claimed.messages;
   const settled: string[] = [];
 
@@ -37,5 +37,5 @@ it('settles what a process claims after it had given the partition up and has it
   }
 
   expect(settled).toEqual(['a', 'b']);
-  expect(await broker.stats(PARTITION)).toMatchObject({ scheduled: 0, inFlight: 0, dead: 0 });
+  expect(await broker.messages.stats(PARTITION)).toMatchObject({ scheduled: 0, inFlight: 0, dead: 0 });
 });

@@ -79,7 +79,7 @@ describe('the intake of a topic that is stopped', () => {
     gate.open();
     await stopping;
 
-    expect((await bed.broker.stats({ topic: 'jobs', index: 0 })).counters.acked).toBe(1);
+    expect((await bed.broker.messages.stats({ topic: 'jobs', index: 0 })).counters.acked).toBe(1);
     expect(a.lines.filter((line) => line.startsWith('warn'))).toEqual([]);
     await a.runtime.stop();
   });

@@ -57,11 +57,11 @@ describe('PartitionOwnership', () => {
   describe('of another process', () => {
     it('is taken once that has released it', async () => {
       const { bed, ownership, stored, settle } = await seenPartition();
-      await bed.broker.acquire(PARTITION, THEIRS, undefined);
+      await bed.broker.fleet.acquire(PARTITION, THEIRS, undefined);
       ownership.take();
       await settle();
       expect([ownership.owned, await stored()]).toEqual([false, 'other']);
-      await bed.broker.release(PARTITION, THEIRS);
+      await bed.broker.fleet.release(PARTITION, THEIRS);
       ownership.retry();
       await settle();
 
@@ -71,7 +71,7 @@ describe('PartitionOwnership', () => {
 
     it('is taken once its session has ended, not before', async () => {
       const { bed, other, ownership, stored, settle } = await seenPartition();
-      await bed.broker.acquire(PARTITION, THEIRS, undefined);
+      await bed.broker.fleet.acquire(PARTITION, THEIRS, undefined);
       await other.session.stop();
       ownership.take();
       await bed.clock.advance(LENGTH - HEARTBEAT);
@@ -88,12 +88,12 @@ describe('PartitionOwnership', () => {
 
     it('is left to whoever has taken it since, a session that had ended before', async () => {
       const { bed, other, ownership, stored, settle } = await seenPartition();
-      await bed.broker.acquire(PARTITION, THEIRS, undefined);
+      await bed.broker.fleet.acquire(PARTITION, THEIRS, undefined);
       ownership.take();
       await settle();
       await other.session.stop();
       await bed.clock.advance(LENGTH + HEARTBEAT);
-      await bed.broker.acquire(PARTITION, 'again other', THEIRS);
+      await bed.broker.fleet.acquire(PARTITION, 'again other', THEIRS);
       ownership.retry();
       await settle();
       expect([ownership.owned, await stored()]).toEqual([false, 'other']);
@@ -107,7 +107,7 @@ describe('PartitionOwnership', () => {
 
     it('is asked for only if its owner, which is alive, has had time to release it by itself', async () => {
       const { bed, me, other, ownership, settle } = await seenPartition();
-      await bed.broker.acquire(PARTITION, THEIRS, undefined);
+      await bed.broker.fleet.acquire(PARTITION, THEIRS, undefined);
       ownership.take();
       await settle();
       for (let i = 0; i < 5; i++) {
@@ -125,11 +125,11 @@ describe('PartitionOwnership', () => {
 
     it('is not waited for any more once it is given up', async () => {
       const { bed, ownership, stored, settle } = await seenPartition();
-      await bed.broker.acquire(PARTITION, THEIRS, undefined);
+      await bed.broker.fleet.acquire(PARTITION, THEIRS, undefined);
       ownership.take();
       await settle();
       ownership.giveUp();
-      await bed.broker.release(PARTITION, THEIRS);
+      await bed.broker.fleet.release(PARTITION, THEIRS);
       ownership.retry();
       await settle();
 
@@ -175,7 +175,7 @@ describe('PartitionOwnership', () => {
 
     it('disclaims what is stored as its own, and tells who is to own it', async () => {
       const { bed, other, ownership, stored, settle } = await seenPartition();
-      await bed.broker.acquire(PARTITION, 'old me', undefined);
+      await bed.broker.fleet.acquire(PARTITION, 'old me', undefined);
       ownership.giveUp('other');
       await ownership.disclaim('old me');
       await settle();
@@ -215,7 +215,7 @@ describe('PartitionOwnership', () => {
     ownership.take();
     await other.session.stop();
     await bed.clock.advance(silent);
-    await bed.broker.acquire(PARTITION, THEIRS, asked(me)[0]?.[0]);
+    await bed.broker.fleet.acquire(PARTITION, THEIRS, asked(me)[0]?.[0]);
     ownership.lost(THEIRS);
     await settle();
 
@@ -298,7 +298,7 @@ describe('PartitionOwnership', () => {
       const { bed, me, ownership, settle } = await seenPartition();
       ownership.take();
       await settle();
-      await bed.broker.acquire(PARTITION, THEIRS, asked(me)[0]?.[0]);
+      await bed.broker.fleet.acquire(PARTITION, THEIRS, asked(me)[0]?.[0]);
       ownership.verify();
       await settle();
 
@@ -313,7 +313,7 @@ describe('PartitionOwnership', () => {
       me.around = instead('acquire', async () => Promise.reject(GONE));
       ownership.verify();
       await settle();
-      await bed.broker.acquire(PARTITION, THEIRS, asked(me)[0]?.[0]);
+      await bed.broker.fleet.acquire(PARTITION, THEIRS, asked(me)[0]?.[0]);
       me.around = passOn;
       await bed.clock.advance(250);
 

@@ -45,16 +45,16 @@ describe('PartitionSharing', () => {
     const [me, other] = [bed.process('me'), bed.process('other')];
     await other.session.start();
     const all = Array.from({ length: PARTITIONS }, (_, index) => ({ topic: 'jobs', index }));
-    for (const partition of all) await bed.broker.acquire(partition, 'old other', undefined);
+    for (const partition of all) await bed.broker.fleet.acquire(partition, 'old other', undefined);
     const sharing = await sharingOf(me.context, ['jobs']);
     await sharing.start();
     await bed.clock.advance(0);
     const [mine] = me.calls.flatMap((call) => (call.operation === 'acquire' ? [call.args[0]] : []));
     if (!mine) throw new Error('It has asked for nothing');
     me.calls.length = 0;
-    await bed.broker.release(mine, 'old other');
+    await bed.broker.fleet.release(mine, 'old other');
     for (let i = 0; i < 2; i++) {
-      await bed.broker.tell({ to: 'me', signal: { kind: 'released', partitions: [mine] } });
+      await bed.broker.fleet.tell({ to: 'me', signal: { kind: 'released', partitions: [mine] } });
       await bed.clock.advance(0);
     }
 
@@ -73,12 +73,12 @@ describe('PartitionSharing', () => {
     const [taken] = me.calls.flatMap((call) => (call.operation === 'acquire' ? [call.args] : []));
     if (!taken) throw new Error('It has taken nothing');
     const [partition, owner] = taken;
-    await bed.broker.acquire(partition, 'new other', owner);
-    await bed.broker.release(partition, 'new other');
-    await bed.broker.tell({ to: 'me', signal: { kind: 'released', partitions: [partition] } });
+    await bed.broker.fleet.acquire(partition, 'new other', owner);
+    await bed.broker.fleet.release(partition, 'new other');
+    await bed.broker.fleet.tell({ to: 'me', signal: { kind: 'released', partitions: [partition] } });
     await bed.clock.advance(0);
 
-    expect((await bed.broker.stats(partition)).owner).toBe('me');
+    expect((await bed.broker.messages.stats(partition)).owner).toBe('me');
     await sharing.leave();
   });
 

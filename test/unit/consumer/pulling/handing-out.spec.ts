@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ExtendStatus } from '../../../../lib/store/broker.interface.js';
+import type { ExtendStatus } from '../../../../lib/store/deliveries/settle.js';
 import { Delivery } from '../../../../lib/consumer/delivery/delivery.js';
 import type { CheckedDelivery } from '../../../../lib/consumer/delivery/delivery-check.js';
 import { RELEASED, type Verdict } from '../../../../lib/consumer/delivery/verdict.js';

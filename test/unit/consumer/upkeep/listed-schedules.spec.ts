@@ -15,33 +15,33 @@ describe('the list of schedules', () => {
     broker = new EmbeddedBroker(clock);
     listed = new ListedSchedules({ broker, clock }, PARTITION);
     const content = { definition: '{}', envelope: '[1,null]' };
-    await broker.putSchedule(
+    await broker.schedules.putSchedule(
       PARTITION,
       { caller: 'test', sequence: 1 },
       { id: 'daily', expected: undefined, state: 's', content, nextAt: 2_000_000 },
     );
   });
 
-  const stored = async () => (await broker.getSchedules(PARTITION, ['daily']))[0];
+  const stored = async () => (await broker.schedules.getSchedules(PARTITION, ['daily']))[0];
 
   it('is left alone if it leads here', async () => {
-    await broker.indexSchedule({ id: 'daily', ...HERE });
+    await broker.schedules.indexSchedule({ id: 'daily', ...HERE });
     expect(await listed.check('daily', 'k')).toBeUndefined();
     expect(await stored()).toBeDefined();
   });
 
   it('gets an entry that it has lost', async () => {
     await listed.check('daily', 'k');
-    expect(await broker.findSchedule({ id: 'daily' })).toEqual(HERE);
+    expect(await broker.schedules.findSchedule({ id: 'daily' })).toEqual(HERE);
   });
 
   it.each([
     { topic: 'others', key: 'k' },
     { topic: 'reports', key: 'another' },
   ])('has what it does not lead to removed: %o', async (place) => {
-    await broker.indexSchedule({ id: 'daily', ...place });
+    await broker.schedules.indexSchedule({ id: 'daily', ...place });
     expect(await listed.check('daily', 'k')).toBe(place.topic);
     expect(await stored()).toBeUndefined();
-    expect(await broker.findSchedule({ id: 'daily' })).toEqual(place);
+    expect(await broker.schedules.findSchedule({ id: 'daily' })).toEqual(place);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Broker, RetentionLimits } from '../../../../lib/store/broker.interface.js';
+import type { Broker } from '../../../../lib/store/broker.interface.js';
+import type { RetentionLimits } from '../../../../lib/store/dead-letters/retention.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 import type { ConsumerContext } from '../../../../lib/consumer/consumer-context.js';
 import { RetentionTrimmer } from '../../../../lib/consumer/upkeep/retention-trimmer.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { ownerOf } from '../../../../lib/store/broker.interface.js';
+import { ownerOf } from '../../../../lib/store/fleet/owner.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';
 import { Turns } from '../../../../lib/time/turns.js';
 import { OWNER, PARTITION, SECOND, START, every, second, world } from '../../../support/units/schedule-world.js';
@@ -228,7 +228,7 @@ describe('ScheduleRunner', () => {
       content,
       nextAt: START,
     };
-    await one.embedded.putSchedule(PARTITION, { caller: 'another program', sequence: 1 }, damaged);
+    await one.embedded.schedules.putSchedule(PARTITION, { caller: 'another program', sequence: 1 }, damaged);
     await one.start();
     await one.clock.advance(3 * SECOND);
     expect(one.published).toEqual(seconds(1, 3 + AHEAD));
@@ -238,7 +238,7 @@ describe('ScheduleRunner', () => {
         /^Schedule 'bad' of topic 'jobs' is set aside, and is tried again at least every five minutes: /,
       ),
     ]);
-    const [stored] = await one.embedded.getSchedules(PARTITION, ['bad']);
+    const [stored] = await one.embedded.schedules.getSchedules(PARTITION, ['bad']);
     expect(stored).toMatchObject({ state: damaged.state, definition: content.definition, nextAt: START });
   });
 
@@ -256,7 +256,7 @@ describe('ScheduleRunner', () => {
   it('publishes no more of a schedule that the list has for another topic, and says so', async () => {
     const one = await world();
     await one.store('tick', every(10), {}, START + 10 * SECOND);
-    await one.embedded.indexSchedule({ id: 'tick', topic: 'others', key: 'tick' });
+    await one.embedded.schedules.indexSchedule({ id: 'tick', topic: 'others', key: 'tick' });
     await one.start();
     await one.clock.advance(60 * SECOND);
     expect(one.published).toEqual([second(10)]);

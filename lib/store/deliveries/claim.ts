@@ -1,0 +1,149 @@
+import { timeOrNone } from '../calls/replies.js';
+import type { RetentionLimits } from '../dead-letters/retention.js';
+import type { Reply } from '../driver.interface.js';
+import { type Owner, epochOf } from '../fleet/owner.js';
+import type { TopicOrder } from '../fleet/topic-config.js';
+import type { Limits } from './limits.js';
+import { AT_ONCE, type BeginWindow, type Begins } from './permits.js';
+import { type Receipt, tokenOf } from './receipt.js';
+
+export interface ClaimRequest {
+  /** Who claims; exactly this has to be stored as the owner of the partition. */
+  readonly owner: Owner;
+  /**
+   * Counts the claims of the owner, from 1. With the same number again it is a repeat, and is answered with the deliveries that
+   * the first call has made, however many it asks for. A call with a number below the latest one changes nothing.
+   */
+  readonly sequence: number;
+  /** How many deliveries the owner has made so far; the next ones are numbered from there. */
+  readonly delivered: number;
+  /** Most messages wanted, 0 to {@link MAX_BATCH}. With 0 it tells what is next. */
+  readonly max: number;
+  /**
+   * For how long the deliveries belong to the member, in milliseconds. 0: at most once; what is handed out is gone, and there is nothing to be
+   * settled.
+   */
+  readonly lease: number;
+  /**
+   * Room for suspects: messages whose deliveries have ended with their lease more than once. One that may run in a group takes
+   * 1, and one that has to run alone takes all of it. @defaultValue {@link SUSPECT_ROOM}: as if no suspect ran
+   */
+  readonly room?: number;
+  /** What the partition keeps of finished messages from now on. @defaultValue nothing */
+  readonly finished?: RetentionLimits | undefined;
+  /** Of the topic. */
+  readonly order?: TopicOrder | undefined;
+  /** What every key may have. */
+  readonly keyLimits?: Limits | undefined;
+  /** When deliveries would begin that the rate of their key permits. @defaultValue {@link AT_ONCE} */
+  readonly begin?: BeginWindow;
+  /** Whether to count what is left that is due. */
+  readonly counts?: boolean;
+}
+
+/** Most suspects that run at once in a process. */
+export const SUSPECT_ROOM = 16;
+
+export interface ClaimedMessage extends Receipt {
+  readonly envelope: string;
+  /** Deliveries so far, this one included. */
+  readonly delivery: number;
+  /** Attempts spent so far, this one included. */
+  readonly attempt: number;
+  /** Epoch milliseconds. */
+  readonly dueAt: number;
+  /** How much of the room for suspects it takes; 0 for nearly all messages. */
+  readonly weight: number;
+}
+
+export type ClaimResult =
+  | {
+      /** `held`: nothing of the topic begins before {@link nextAt}. */
+      readonly status: 'claimed' | 'paused' | 'held';
+      readonly messages: ClaimedMessage[];
+      /** How many deliveries the owner has made now. */
+      readonly delivered: number;
+      /** When there is something to claim again: next due time or end of a lease, or more of a key may begin; `undefined` if nothing waits. */
+      readonly nextAt: number | undefined;
+      /** How many entries had no envelope, and were removed. */
+      readonly repaired: number;
+      /** Whether suspects wait that there was no room for. */
+      readonly heldBack: boolean;
+      /** Whether finished messages are kept, or some are left that are to be removed. */
+      readonly keepsFinished: boolean;
+      /** Under what time the deliveries stand in the logs of their keys, to {@link Outcome give them back}; `undefined`: in none. */
+      readonly grantedAt?: number | undefined;
+      /** When they may begin, if the rates of their keys have granted them. */
+      readonly begins?: Begins | undefined;
+      /** How many messages are still due, and may be claimed; if that was asked for. */
+      readonly due?: number | undefined;
+    }
+  /** What is stored of the owner instead; `undefined` if nothing is. */
+  | { readonly status: 'not-owner'; readonly owner: Owner | undefined };
+
+/** Order and limits of a topic, as `lua/claim.lua` reads them; nothing if it has none, and nothing is to be counted. */
+export function encodeTerms({ order, keyLimits, counts = false, begin = AT_ONCE }: ClaimRequest): string {
+  if (!order && !keyLimits && !counts) return '';
+  const { inFlight = 0, rate } = keyLimits ?? {};
+  const { lead, slack, ahead } = begin;
+  return `${order ?? '-'} ${inFlight} ${rate?.max ?? 0} ${rate?.per ?? 0} ${counts ? 1 : 0} ${lead} ${slack} ${ahead}`;
+}
+
+/** When deliveries may begin: on the server's clock, in epoch milliseconds, and how long after the reply that is, in milliseconds. */
+interface Begin {
+  readonly at: number;
+  readonly lead: number;
+}
+
+const CLAIM_STATUS = ['claimed', 'claimed', 'paused', 'held'] as const;
+
+/** Fields of a claim's reply between the time and the messages. */
+export const CLAIM_HEAD = 8;
+
+/** Numbers that a claim's reply has of each message. */
+export const NUMBERS_PER_RECORD = 4;
+
+/** @param claimant the owner that has claimed; its epoch is part of all tokens */
+export function claimResult(reply: Reply, claimant: Owner): ClaimResult & { readonly begin?: Begin | undefined } {
+  if (reply[0] === 0) return { status: 'not-owner', owner: (reply[1] as Owner) || undefined };
+  const [status, delivered, nextAt, repaired, records, suspects, granted, keepsFinished] = reply as ClaimHead;
+  const epoch = epochOf(claimant);
+  const numbers = JSON.parse(`[${records.replaceAll(' ', ',')}]`) as number[];
+  const messages: ClaimedMessage[] = [];
+  const [held, weights] = readSuspects(suspects);
+  for (let i = CLAIM_HEAD, n = 0; i < reply.length; i += 2, n += NUMBERS_PER_RECORD) {
+    messages.push({
+      storedId: reply[i] as string,
+      envelope: reply[i + 1] as string,
+      token: tokenOf(epoch, numbers[n] as number),
+      delivery: numbers[n + 1] as number,
+      attempt: numbers[n + 2] as number,
+      dueAt: numbers[n + 3] as number,
+      weight: weights?.get(messages.length) ?? 0,
+    });
+  }
+  const result = {
+    status: CLAIM_STATUS[status as 1 | 2 | 3],
+    messages,
+    delivered,
+    nextAt: timeOrNone(nextAt),
+    repaired,
+    heldBack: held,
+    keepsFinished: keepsFinished === 1,
+  };
+  if (granted === '') return result;
+  const [grantedAt = 0, due, at = 0, lead = 0] = granted.split(',').map(Number);
+  const begin = at === 0 ? undefined : { at, lead };
+  return { ...result, grantedAt: grantedAt || undefined, due: timeOrNone(due), begin };
+}
+
+type ClaimHead = readonly [number, number, number, number, string, string, string, number];
+
+/** Whether suspects were held back, and how much room the others take, by their place; mostly there are none. */
+function readSuspects(text: string): [held: boolean, weights: ReadonlyMap<number, number> | undefined] {
+  if (text === '') return [false, undefined];
+  const [held, ...pairs] = text.split(',').map(Number);
+  const weights = new Map<number, number>();
+  for (let i = 0; i < pairs.length; i += 2) weights.set(pairs[i] as number, pairs[i + 1] as number);
+  return [held === 1, weights];
+}

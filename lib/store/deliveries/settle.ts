@@ -1,0 +1,125 @@
+import type { RateLimitScope } from '../../errors/handling.errors.js';
+import type { FailedAttempt } from '../../messages/failed-attempt.js';
+import { encodeFailureRecord } from '../../messages/failure-record.js';
+import type { Failure } from '../../messages/failure.js';
+import type { SettleStatus } from '../../messages/settle-status.js';
+import type { Reply } from '../driver.interface.js';
+import type { Argument } from '../lua/lua-script.js';
+import { NO_TOKEN, type Receipt } from './receipt.js';
+
+/** Of a delivery whose handler was not called. */
+interface NotCalled {
+  /** As the claim has answered it: so the delivery does not count against the rate of its key. */
+  readonly grantedAt?: number | undefined;
+}
+
+interface Failed {
+  readonly failure: Failure;
+  /** What is added to the message's history; nothing if the handler was not called. */
+  readonly failedAttempt?: FailedAttempt | undefined;
+}
+
+export type Outcome =
+  | { readonly kind: 'ack' }
+  /** The attempt failed; deliver again after `delay` milliseconds. */
+  | ({ readonly kind: 'retry'; readonly delay: number } & Failed)
+  /** `spent: false` if the handler was not called: then the delivery's attempt is given back. */
+  | ({ readonly kind: 'dead'; readonly spent?: false } & Failed & NotCalled)
+  /** Back at once, as if it had not been delivered. */
+  | ({ readonly kind: 'release' } & NotCalled)
+  /** Back after `delay` milliseconds, without spending the attempt. `scope: 'key'`: nothing of its key begins before then. */
+  | { readonly kind: 'put-off'; readonly delay: number; readonly scope?: RateLimitScope };
+
+export interface Settlement extends Receipt {
+  readonly outcome: Outcome;
+  /** How long the handler ran, in milliseconds; only kept of finished messages. */
+  readonly duration?: number;
+}
+
+/** `later`: nothing was done about it, since those before it are enough for one call; it is to be sent again, by another call. */
+export type SettleAnswer = SettleStatus | 'later';
+
+/** Whether the broker keeps more once it has stored an outcome, so that it refuses it while it is full. */
+export function addsMemory({ outcome: { kind } }: Pick<Settlement, 'outcome'>): boolean {
+  return kind !== 'ack' && kind !== 'release';
+}
+
+export type ExtendStatus = 'extended' | 'lost' | 'cancelled';
+
+const OUTCOMES: Readonly<Record<Outcome['kind'], string>> = {
+  ack: 'a',
+  retry: 'r',
+  dead: 'd',
+  release: 'b',
+  'put-off': 'p',
+};
+
+/** Dead, and the attempt is given back. */
+const DEAD_UNSPENT = 'u';
+
+/** The same since the message came too late, which is counted. */
+const EXPIRED = 'x';
+
+/** Put off, and so are all others of its key. */
+const KEY_PUT_OFF = 'k';
+
+/** What `lua/claim.lua` makes. Any other text of a receipt is of no delivery, and could be read as something else. */
+const TOKEN = /^[^ ]+\.\d+$/;
+
+/**
+ * The settlements as `lua/settle.lua` reads them.
+ *
+ * @param process that has handled the messages; `undefined`: nothing is kept of those that are finished
+ */
+export function encodeSettlements(settlements: readonly Settlement[], process: string | undefined) {
+  const rest: Argument[] = settlements.map(({ storedId }) => storedId);
+  let letters = '';
+  for (const { outcome } of settlements) {
+    letters += letterOf(outcome);
+    if (outcome.kind !== 'ack') rest.push(timeOf(outcome), failureOf(outcome));
+  }
+  const areAcks = rest.length === settlements.length;
+  return {
+    outcomes: areAcks ? OUTCOMES.ack : letters,
+    tokens: settlements.map(({ token }) => `${TOKEN.test(token) ? token : NO_TOKEN} `).join(''),
+    process: process ?? '',
+    durations: process === undefined ? '' : settlements.map(({ duration = 0 }) => Math.round(duration)).join(','),
+    rest,
+  };
+}
+
+function failureOf(outcome: Outcome): string {
+  return 'failure' in outcome ? encodeFailureRecord(outcome.failure, outcome.failedAttempt) : '';
+}
+
+/** The delay; or for what was not handed over, when it was granted. */
+function timeOf(outcome: Outcome): number {
+  if ('delay' in outcome) return outcome.delay;
+  return ('grantedAt' in outcome && outcome.grantedAt) || 0;
+}
+
+function letterOf(outcome: Outcome): string {
+  if (outcome.kind === 'put-off' && outcome.scope === 'key') return KEY_PUT_OFF;
+  if (outcome.kind !== 'dead' || outcome.spent !== false) return OUTCOMES[outcome.kind];
+  return outcome.failure.reason === 'expired' ? EXPIRED : DEAD_UNSPENT;
+}
+
+const SETTLE_STATUS: Readonly<Record<string, SettleAnswer>> = {
+  0: 'stale',
+  1: 'settled',
+  2: 'cancelled',
+  3: 'replaced',
+  4: 'later',
+};
+
+const EXTEND_STATUS: Readonly<Record<string, ExtendStatus>> = { 0: 'lost', 1: 'extended', 2: 'cancelled' };
+
+/** `dueAt`: something is due from then on that was not before, and the owner, which has made the call, has got no signal; epoch milliseconds. */
+export function settled([digits, due]: Reply): { statuses: SettleAnswer[]; dueAt: number | undefined } {
+  const statuses = Array.from(String(digits), (digit) => SETTLE_STATUS[digit] as SettleAnswer);
+  return { statuses, dueAt: due === undefined || Number(due) < 0 ? undefined : Number(due) };
+}
+
+export function extendStatuses([digits]: Reply): ExtendStatus[] {
+  return Array.from(String(digits), (digit) => EXTEND_STATUS[digit] as ExtendStatus);
+}

@@ -1,0 +1,260 @@
+import { randomBytes } from 'node:crypto';
+import { MAX_PARTITIONS } from '../../checks/limits.js';
+import { BrokerUnavailableError } from '../../errors/operation.errors.js';
+import { isName } from '../../messages/topic.js';
+import { FIELDS_PER_CALL, fieldsOf, pagesOf, scanFields } from '../calls/hash-fields.js';
+import { NumberedCalls } from '../calls/numbered-calls.js';
+import type { Driver } from '../driver.interface.js';
+import type { StoreKeys } from '../keys.js';
+import type { Partition } from '../partition.js';
+import { isFull } from '../reply-errors.js';
+import type { StoreOptions } from '../store-options.interface.js';
+import { type Owner, released } from './owner.js';
+import {
+  type AcquireResult,
+  type FleetLook,
+  type Heartbeat,
+  type SessionRecord,
+  type TopicList,
+  decodeSessions,
+  decodeTopics,
+  encodeLeftSession,
+  encodeSession,
+} from './sessions.js';
+import { type FleetSignal, encodeSessionSignal } from './signals.js';
+import {
+  MAX_PROTOCOL,
+  PROTOCOL_VERSION,
+  type TopicConfig,
+  type TopicOrder,
+  type TopicTerms,
+  decodeTopicConfig,
+  encodeLimits,
+  encodeTopicConfig,
+  topicConfigOf,
+} from './topic-config.js';
+import { encodeHandling } from './topic-handling.js';
+
+/** What the config of a topic has, in the order in which `topicConfigOf` takes it. */
+const CONFIG_FIELDS = ['partitions', 'protocol', 'order', 'limits', 'handling'] as const;
+
+/** Among the sessions, which have colons in their names: the heartbeat reads it with them. */
+const MARK = 'mark';
+
+const MARK_BYTES = 9;
+
+/** The operations about topics, sessions and owners. */
+export class FleetStore {
+  readonly #driver: Driver;
+  readonly #keys: StoreKeys;
+  readonly #numbered = new NumberedCalls();
+
+  constructor({ driver, keys }: StoreOptions) {
+    this.#driver = driver;
+    this.#keys = keys;
+  }
+
+  /** The topics that were ever used, in the order of their bytes. */
+  async topics(): Promise<string[]> {
+    const fields = await scanFields(this.#driver, this.#keys.fleet.topics, '*');
+    return [...fields.keys()].filter(isName).toSorted();
+  }
+
+  /**
+   * Fixes the number of partitions of a topic, and its order, at its first use and answers what is stored. It is stored twice:
+   * whichever copy is missing is written again from the other.
+   *
+   * @param partitions the number wanted if the topic is new
+   * @param order the order wanted then
+   * @param terms wanted then
+   */
+  async configure(topic: string, partitions: number, order?: TopicOrder, terms: TopicTerms = {}): Promise<TopicConfig> {
+    let copyText: string | null;
+    try {
+      copyText = await this.#secondCopy(topic);
+    } catch (error) {
+      // What is stored with the topic counts without a copy too, such as while the slot of the fleet is away.
+      const known = await this.#storedConfig(topic).catch(() => undefined);
+      if (known) return known;
+      throw error;
+    }
+    const copy = decodeTopicConfig(copyText);
+    const isKnown = copy?.protocol === PROTOCOL_VERSION;
+    const { limits, handling } = isKnown && (copy.limits ?? copy.handling) ? copy : terms;
+    const reply = await this.#driver.run('configure', this.#keys.topic(topic), {
+      partitions: isKnown ? copy.partitions : partitions,
+      max_partitions: MAX_PARTITIONS,
+      protocol: PROTOCOL_VERSION,
+      max_protocol: MAX_PROTOCOL,
+      order: (isKnown ? copy.order : order) ?? '',
+      limits: encodeLimits(limits),
+      handling: encodeHandling(handling),
+      is_known: isKnown ? 1 : 0,
+    });
+    const config = topicConfigOf(reply) ?? this.#refuseConfig(topic, reply);
+    await this.#copyConfig(topic, config, copyText);
+    return config;
+  }
+
+  /** Stores other terms with a topic; without limits it has none. */
+  async setTerms(topic: string, { limits, handling }: TopicTerms): Promise<void> {
+    const call = this.#numbered.next((caller) => this.#keys.answeredOfTopic(topic, caller));
+    const given = { ...call, limits: encodeLimits(limits), handling: encodeHandling(handling) };
+    await this.#driver.run('set-terms', this.#keys.topic(topic), given);
+    const copyText = await this.#secondCopy(topic);
+    await this.#copyConfig(topic, await this.#storedConfig(topic), copyText);
+  }
+
+  /** What is stored of a topic; `undefined` if it was never used. */
+  async configOf(topic: string): Promise<TopicConfig | undefined> {
+    const { config } = this.#keys.topic(topic);
+    const stored = await this.#driver.call([config], (redis) => redis.hmget(config, ...CONFIG_FIELDS));
+    const known = topicConfigOf(stored) ?? decodeTopicConfig(await this.#secondCopy(topic));
+    if (known || stored.every((field) => field === null)) return known;
+    return this.#refuseConfig(topic, stored);
+  }
+
+  /** The same for many topics, in their order, in calls of up to 1,000. It is not looked whether both copies are there. */
+  async configsOf(topics: readonly string[]): Promise<(TopicConfig | undefined)[]> {
+    const stored = await fieldsOf(this.#driver, this.#keys.fleet.topics, topics);
+    return stored.map(decodeTopicConfig);
+  }
+
+  /** Two plain commands, since this is all that an idle process costs. */
+  /** Says that this process lives, and looks who else does. */
+  async heartbeat(heartbeat: Heartbeat): Promise<FleetLook> {
+    const { sessions } = this.#keys.fleet;
+    const record = encodeSession(heartbeat, this.#now);
+    try {
+      const [added, fields] = await this.#driver.call([sessions], (redis) =>
+        Promise.all([redis.hset(sessions, heartbeat.session, record), redis.hgetall(sessions)]),
+      );
+      return { isNew: added === 1, mark: fields[MARK] ?? (await this.#setMark()), sessions: decodeSessions(fields) };
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      const isNew = await this.#setField(sessions, heartbeat.session, record);
+      return { isNew, mark: undefined, sessions: await this.sessions() };
+    }
+  }
+
+  /** The first of several processes decides. */
+  async #setMark(): Promise<string | undefined> {
+    const { sessions } = this.#keys.fleet;
+    const mark = randomBytes(MARK_BYTES).toString('base64url');
+    const [, stored] = await this.#driver.call([sessions], (redis) =>
+      Promise.all([redis.hsetnx(sessions, MARK, mark), redis.hget(sessions, MARK)]),
+    );
+    return stored ?? undefined;
+  }
+
+  /**
+   * Says that a process has left, unless its session was renewed after this heartbeat; the session is shown as such until somebody
+   * forgets it.
+   */
+  async leave(heartbeat: Heartbeat): Promise<void> {
+    const { session, count } = heartbeat;
+    const left_record = encodeLeftSession(heartbeat, this.#now);
+    await this.#driver.run('leave', this.#keys.fleet, { session, count, left_record });
+  }
+
+  /** Removes sessions that have left or ended, and topic lists that no session names any more. */
+  async forget(sessions: readonly string[]): Promise<void> {
+    for (const rest of pagesOf(sessions, FIELDS_PER_CALL)) {
+      const call = this.#numbered.next((caller) => this.#keys.answeredOfFleet(caller));
+      await this.#driver.run('forget-sessions', this.#keys.fleet, { ...call, rest });
+    }
+  }
+
+  /** All sessions, for those who look once; sorted by name. */
+  async sessions(): Promise<SessionRecord[]> {
+    const { sessions } = this.#keys.fleet;
+    return decodeSessions(await this.#driver.call([sessions], (redis) => redis.hgetall(sessions)));
+  }
+
+  async rememberTopics({ digest, topics }: TopicList): Promise<void> {
+    await this.#setField(this.#keys.fleet.handled, digest, JSON.stringify(topics));
+  }
+
+  /** The lists of topics under these digests, in their order; `undefined` for those that are not there. */
+  async rememberedTopics(digests: readonly string[]): Promise<(readonly string[] | undefined)[]> {
+    const stored = await fieldsOf(this.#driver, this.#keys.fleet.handled, digests);
+    return stored.map(decodeTopics);
+  }
+
+  /** Sends a signal to one session, or to all. */
+  async tell({ to, signal }: FleetSignal): Promise<void> {
+    const channel = to === undefined ? this.#keys.fleet.channel : this.#keys.sessionChannel(to);
+    await this.#driver.publish(channel, encodeSessionSignal(signal));
+  }
+
+  /**
+   * Makes `owner` the owner of a partition, if what is stored of its owner is exactly `replaces`; answers the repeat of a call
+   * that has succeeded as the call.
+   *
+   * @param replaces `undefined` if nothing is to be stored
+   */
+  async acquire(partition: Partition, owner: Owner, replaces: Owner | undefined): Promise<AcquireResult> {
+    const given = { new_owner: owner, replaces: replaces ?? '', is_first: replaces === undefined ? 1 : 0 };
+    const [acquired, stored] = await this.#driver.run('acquire', this.#keys.partition(partition), given);
+    return acquired === 1 ? { acquired: true } : { acquired: false, owner: stored as string | undefined };
+  }
+
+  /** Gives a partition up, if exactly this is stored as its owner. The epoch stays. */
+  async release(partition: Partition, owner: Owner): Promise<void> {
+    const given = { given_up: owner, epoch: released(owner) };
+    await this.#driver.run('release', this.#keys.partition(partition), given);
+  }
+
+  /** The clock that heartbeats go by, epoch milliseconds. */
+  get #now(): number {
+    return this.#driver.now(this.#keys.fleet.sessions);
+  }
+
+  async #storedConfig(topic: string): Promise<TopicConfig | undefined> {
+    const { config } = this.#keys.topic(topic);
+    return topicConfigOf(await this.#driver.call([config], (redis) => redis.hmget(config, ...CONFIG_FIELDS)));
+  }
+
+  async #secondCopy(topic: string): Promise<string | null> {
+    const { topics } = this.#keys.fleet;
+    return this.#driver.call([topics], (redis) => redis.hget(topics, topic));
+  }
+
+  /**
+   * Writes the second copy. Where another process has written it since, perhaps what was stored later, what is stored now is read again.
+   *
+   * @param seen the second copy as it was before `config` was read
+   */
+  async #copyConfig(topic: string, config: TopicConfig | undefined, seen: string | null): Promise<void> {
+    const text = config && encodeTopicConfig(config);
+    if (text === undefined || text === seen) return;
+    const call = this.#numbered.next((caller) => this.#keys.answeredOfFleet(`${caller}:${topic}`));
+    const given = { ...call, field: topic, value: text, replaces: seen ?? '', is_first: seen === null ? 1 : 0 };
+    const [replaced, stored] = await this.#driver.run('replace-field', { record: this.#keys.fleet.topics }, given);
+    if (replaced === 1) return;
+    await this.#copyConfig(topic, await this.#storedConfig(topic), (stored as string | undefined) ?? null);
+  }
+
+  /** Answers whether the field is new. */
+  async #setField(record: string, field: string, value: string): Promise<boolean> {
+    const [added] = await this.#driver.run('set-field', { record }, { field, value });
+    return added === 1;
+  }
+
+  /** @throws BrokerUnavailableError always */
+  #refuseConfig(topic: string, [partitions, protocol, order]: readonly unknown[]): never {
+    const { config } = this.#keys.topic(topic);
+    throw new BrokerUnavailableError(
+      `Another program has damaged what is stored of topic '${topic}' in Redis at ${this.#driver.address}: ${config} holds ` +
+        `partitions ${shown(partitions)} (allowed: 1 to ${MAX_PARTITIONS}), protocol ${shown(protocol)} and order ${shown(order)} ` +
+        `(allowed: continue, block or none), and the copy in ${this.#keys.fleet.topics} is gone as well. Set what the topic had: ` +
+        `HSET ${config} partitions <number> protocol ${PROTOCOL_VERSION}, and HDEL ${config} order, or HSET ${config} order <order> ` +
+        `if it was ordered`,
+      { transient: false, refused: true },
+    );
+  }
+}
+
+function shown(field: unknown): string {
+  return typeof field === 'string' ? `'${field.slice(0, 100)}'` : 'nothing';
+}

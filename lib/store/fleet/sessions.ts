@@ -1,0 +1,82 @@
+import { isName } from '../../messages/topic.js';
+import type { Owner } from './owner.js';
+import { fromJson } from './signals.js';
+
+/** What a process says of itself with each heartbeat. */
+export interface Heartbeat {
+  /** Names the process: `host:pid:uuid`, new at each boot. */
+  readonly session: string;
+  /** Counts its heartbeats. */
+  readonly count: number;
+  /** For how long its session lasts without a heartbeat, in milliseconds. */
+  readonly length: number;
+  /** Names the list of topics that it handles; see `rememberTopics`. */
+  readonly digest: string;
+}
+
+/**
+ * A session as it is stored. Whether it has ended is for each process to find out, by whether its count grows; the time is only
+ * for those who look once.
+ */
+export interface SessionRecord extends Heartbeat {
+  /** When the process sent its latest heartbeat, by its estimate of the broker's clock; epoch milliseconds. */
+  readonly at: number;
+  /** Whether the process has left. */
+  readonly left: boolean;
+}
+
+export interface FleetLook {
+  /** Whether the session was not there: it is the first heartbeat, or others have forgotten it, or Redis has lost it. */
+  readonly isNew: boolean;
+  /** A random word that nobody removes: another one means that data was lost. `undefined`: none could be stored. */
+  readonly mark: string | undefined;
+  /** All sessions, sorted by name, the own one included. */
+  readonly sessions: readonly SessionRecord[];
+}
+
+/** The topics that a process handles, under a digest of the list: many processes handle the same topics. */
+export interface TopicList {
+  readonly digest: string;
+  readonly topics: readonly string[];
+}
+
+export type AcquireResult =
+  | { readonly acquired: true }
+  /** The owner that is stored instead; `undefined` if none is. */
+  | { readonly acquired: false; readonly owner: Owner | undefined };
+
+/** Count, time, length, digest, and then whether the process has left; a later version may have put more words there. */
+const SESSION = /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\S+)((?: \S+)*)$/;
+
+/** @param at when the process says so, epoch milliseconds */
+export function encodeSession({ count, length, digest }: Heartbeat, at: number): string {
+  return `${count} ${Math.round(at)} ${Math.round(length)} ${digest}`;
+}
+
+export function encodeLeftSession(heartbeat: Heartbeat, at: number): string {
+  return `${encodeSession(heartbeat, at)} left`;
+}
+
+/** @returns sorted by name */
+export function decodeSessions(fields: Readonly<Record<string, string>>): SessionRecord[] {
+  const sessions: SessionRecord[] = [];
+  for (const [session, record] of Object.entries(fields)) {
+    const [, count, at, length, digest, rest = ''] = SESSION.exec(record) ?? [];
+    if (digest === undefined) continue;
+    sessions.push({
+      session,
+      count: Number(count),
+      at: Number(at),
+      length: Number(length),
+      digest,
+      left: rest.split(' ').includes('left'),
+    });
+  }
+  return sessions.toSorted((a, b) => (a.session < b.session ? -1 : 1));
+}
+
+/** The topics of a list, as it is stored under its digest. */
+export function decodeTopics(text: string | null): readonly string[] | undefined {
+  const topics = fromJson(text);
+  return Array.isArray(topics) && topics.every(isName) ? topics : undefined;
+}

@@ -1,0 +1,72 @@
+import type { Reply } from '../driver.interface.js';
+
+/**
+ * What became of a call to cancel a message. `in-flight`: its handler runs; its signal aborts, and no retry follows.
+ *
+ * @publicApi
+ */
+export type CancelResult = 'cancelled' | 'in-flight' | 'not-found';
+
+/** What became of some of the messages that carry a tag. */
+export interface TagCancelResult {
+  readonly cancelled: number;
+  /** How many are marked, since they are in flight. */
+  readonly inFlight: number;
+  /** The stored id behind which to go on; `undefined` if these were the last. */
+  readonly next: string | undefined;
+}
+
+/**
+ * What became of a call to move a message to another time. `dead`: it is a dead letter, which `admin.requeue()` schedules
+ * again.
+ *
+ * @publicApi
+ */
+export type RescheduleResult = 'moved' | 'in-flight' | 'dead' | 'not-found';
+
+/** A message as it waited when somebody looked: whatever is under its name by now, only this one is meant. */
+export interface SeenMessage {
+  readonly envelope: string;
+  /** When it was due, epoch milliseconds. */
+  readonly at: number;
+}
+
+export interface EnvelopeEdit {
+  readonly storedId: string;
+  /** The envelope to replace; if another one is stored by now, nothing changes. */
+  readonly expected: string;
+  readonly envelope: string;
+}
+
+/** `changed`: the message has another envelope than expected by now, or does not wait any more. */
+export type EnvelopeEditResult = 'edited' | 'changed';
+
+export interface ClearResult {
+  /** How many messages were removed. */
+  readonly removed: number;
+  /** Whether there may be more. */
+  readonly more: boolean;
+}
+
+const CANCEL_RESULT = ['not-found', 'cancelled', 'in-flight'] as const;
+
+const EDIT_RESULT = ['changed', 'edited'] as const;
+
+const RESCHEDULE_RESULT = ['not-found', 'moved', 'in-flight', 'dead'] as const;
+
+export function cancelResult([result]: Reply): CancelResult {
+  return CANCEL_RESULT[result as 0 | 1 | 2];
+}
+
+export function tagCancelResult([answer]: Reply): TagCancelResult {
+  const [, cancelled, inFlight, more, last] = /^(\d+) (\d+) (\d) ([^]*)$/.exec(String(answer)) ?? [];
+  return { cancelled: Number(cancelled), inFlight: Number(inFlight), next: more === '1' ? last : undefined };
+}
+
+export function rescheduleResult([result]: Reply): RescheduleResult {
+  return RESCHEDULE_RESULT[result as 0 | 1 | 2 | 3];
+}
+
+export function editResult([result]: Reply): EnvelopeEditResult {
+  return EDIT_RESULT[result as 0 | 1];
+}

@@ -1,0 +1,123 @@
+import type { FinishedOutcome } from '../../errors/publishing.errors.js';
+import type { ReplicaRequirement } from '../../messages/replicas.js';
+import type { Reply } from '../driver.interface.js';
+import type { TopicOrder } from '../fleet/topic-config.js';
+import type { Argument } from '../lua/lua-script.js';
+
+/** Milliseconds from now on the broker's clock, or epoch milliseconds. */
+export type DueTime = { readonly after: number } | { readonly at: number };
+
+export interface NewMessage {
+  readonly storedId: string;
+  readonly envelope: string;
+  readonly due: DueTime;
+  /** `'impossible'`: the id was generated for this message, so the broker does not look for another message that has it. */
+  readonly onDuplicate: 'reject' | 'ignore' | 'replace' | 'earliest' | 'impossible';
+  /**
+   * However often the message is replaced until it is delivered, it is due at most so long after its first publish that has a
+   * longest wait, in milliseconds.
+   */
+  readonly maxWait?: number | undefined;
+  /** What it can be found by, each once. @defaultValue nothing */
+  readonly tags?: readonly string[] | undefined;
+}
+
+/** What all messages of a call have in common. */
+export interface PublishTerms {
+  /** Answers only when so many replicas have confirmed the call, or its time is over; `confirmedBy` tells. */
+  readonly replicas?: ReplicaRequirement | undefined;
+  /** Of the topic. */
+  readonly order?: TopicOrder | undefined;
+}
+
+export interface PublishResult {
+  /** `ignored`: the message that was there stays; with `'earliest'` its due time may have changed. */
+  readonly status: 'created' | 'rejected' | 'ignored' | 'replaced';
+  /** Due time of the message that is stored now, epoch milliseconds. */
+  readonly dueAt: number;
+  /** If it was rejected since the message with this id is finished, what became of that one. */
+  readonly finishedAs?: FinishedOutcome;
+  /** Set in the first result of a call if its partition had no counters yet: it is new, or Redis has lost it. */
+  readonly isNewPartition?: true;
+  /** How many replicas had confirmed the call when it was answered; `undefined` if none were asked for. */
+  readonly confirmedBy?: number;
+}
+
+const ON_DUPLICATE: Readonly<Record<NewMessage['onDuplicate'], string>> = {
+  reject: 'e',
+  ignore: 'i',
+  replace: 'r',
+  earliest: 's',
+  impossible: 'n',
+};
+
+/** In place of a longest wait. */
+const NO_MAX_WAIT = -1;
+
+/** The messages as `lua/publish.lua` reads them. */
+export function encodeMessages(messages: readonly NewMessage[]) {
+  const dues = oneOrAll(messages, (a, b) => isSame(a.due, b.due));
+  const onDuplicates = oneOrAll(messages, (a, b) => a.onDuplicate === b.onDuplicate);
+  const rest: Argument[] = [];
+  let hasTags = false;
+  for (const { storedId, envelope, tags } of messages) {
+    rest.push(storedId, envelope);
+    if (tags) hasTags = true;
+  }
+  return {
+    due_specs: dues.map(({ due }) => encodeDueTime(due)).join(','),
+    on_duplicates: onDuplicates.map(({ onDuplicate }) => ON_DUPLICATE[onDuplicate]).join(''),
+    max_waits: messages.some(({ maxWait }) => maxWait !== undefined)
+      ? messages.map(({ maxWait = NO_MAX_WAIT }) => maxWait).join(',')
+      : '',
+    tag_lists: hasTags ? encodeTags(messages.map(({ tags = [] }) => tags)) : '',
+    rest,
+  };
+}
+
+/** The tags of messages as `lua/publish.lua` reads them. */
+export function encodeTags(tagLists: readonly (readonly string[])[]): string {
+  return tagLists.map((tags) => `${tags.map((tag) => `${tag}\0`).join('')}\0`).join('');
+}
+
+/** As `lua/modules/due-time.lua` reads it. */
+export function encodeDueTime(due: DueTime): string {
+  return 'after' in due ? `+${due.after}` : String(due.at);
+}
+
+/** What all messages have in common is sent, and read, once. */
+function oneOrAll(
+  messages: readonly NewMessage[],
+  areAlike: (a: NewMessage, b: NewMessage) => boolean,
+): readonly NewMessage[] {
+  const [first] = messages;
+  return first && messages.every((message) => areAlike(message, first)) ? [first] : messages;
+}
+
+function isSame(a: DueTime, b: DueTime): boolean {
+  return 'after' in a ? 'after' in b && a.after === b.after : 'at' in b && a.at === b.at;
+}
+
+// What the scripts answer and publish, by the position that the head of each Lua file gives.
+const PUBLISH_STATUS = ['created', 'created', 'rejected', 'ignored', 'replaced'] as const;
+
+/** Rejected, since the message with this id has ended and is kept. */
+const REJECTED_AS: Readonly<Record<string, FinishedOutcome>> = { 5: 'acked', 6: 'cancelled', 7: 'delivered' };
+
+/** @param messages those that were published; the due times of most follow from them */
+export function publishResults([answer]: Reply, messages: readonly NewMessage[]): PublishResult[] {
+  const [base, statuses = '', kept = '', isNew] = String(answer).split(' ');
+  const keptDues = kept.split(',').values();
+  const results = messages.map(({ due, maxWait }, i): PublishResult => {
+    const digit = statuses[i] as string;
+    const finishedAs = REJECTED_AS[digit];
+    if (finishedAs) return { status: 'rejected', dueAt: Number(keptDues.next().value), finishedAs };
+    const status = PUBLISH_STATUS[Number(digit) as 1 | 2 | 3 | 4];
+    if (status === 'rejected' || status === 'ignored' || maxWait !== undefined) {
+      return { status, dueAt: Number(keptDues.next().value) };
+    }
+    return { status, dueAt: 'at' in due ? due.at : Number(base) + due.after };
+  });
+  if (isNew) results[0] = { ...(results[0] as PublishResult), isNewPartition: true };
+  return results;
+}

@@ -1,0 +1,187 @@
+import { MAX_TIME } from '../../time/date.js';
+import type { FinishedOutcome } from '../../errors/publishing.errors.js';
+import type { FailedAttempt } from '../../messages/failed-attempt.js';
+import { decodeFailureRecord } from '../../messages/failure-record.js';
+import type { Failure } from '../../messages/failure.js';
+import { timeOrNone, toScore } from '../calls/replies.js';
+import type { Reply } from '../driver.interface.js';
+
+export interface StoredMessage {
+  readonly storedId: string;
+  readonly state: 'scheduled' | 'in-flight' | 'dead' | 'finished';
+  readonly envelope: string;
+  /**
+   * Scheduled: due time. In flight: end of the lease. Dead: time of death. Finished: when it ended. Epoch milliseconds; any number if
+   * another program wrote it.
+   */
+  readonly at: number;
+  /** In flight: when it was due, so its handler has not begun before; left out if that is not known. Epoch milliseconds. */
+  readonly dueAt?: number;
+  readonly deliveries: number;
+  readonly attempts: number;
+  readonly failure: Failure | undefined;
+  /** The latest attempts that failed, the last one first; at most 10. */
+  readonly history: readonly FailedAttempt[];
+  /** In an ordered topic, the stored id of the message of its key that has to be done first. Only a look at one message tells. */
+  readonly blockedBy?: string;
+  /** Of a finished message. */
+  readonly ending?: Ending;
+}
+
+/** How a message has ended. */
+export interface Ending {
+  readonly outcome: FinishedOutcome;
+  /** When it was due last, epoch milliseconds. */
+  readonly dueAt: number | undefined;
+  /** How long the last handler call ran, in milliseconds; `undefined` if that is not known, or it was never called. */
+  readonly duration: number | undefined;
+  /** Names the process that has handled it; `undefined` if none has, or that is not known. */
+  readonly process: string | undefined;
+}
+
+/** `due`: the scheduled messages whose time has come. */
+export type PeekedState = StoredMessage['state'] | 'due';
+
+/** A place in the order of a state; its message may be gone. */
+export interface Position {
+  /** As {@link StoredMessage.at}. */
+  readonly at: number;
+  readonly storedId: string;
+}
+
+export interface PeekRequest {
+  readonly state: PeekedState;
+  /** Of those that wait, only the messages that wait behind others of their key, or for its limits; else only the others. */
+  readonly blocked?: boolean;
+  /**
+   * Only messages that carry this tag, in order of the bytes of their stored ids, whether or not they are blocked. A page may be empty
+   * though more follow; finished messages are not listed by tag.
+   */
+  readonly tag?: string | undefined;
+  /** The page begins behind this place. */
+  readonly after?: Position | undefined;
+  /** Most messages wanted, 1 to `MAX_BATCH`. */
+  readonly limit: number;
+  /** Stops early once envelopes and failures add up to this, at most 1 MiB; one message comes in any case. */
+  readonly maxBytes: number;
+}
+
+export interface PeekedMessages {
+  /** In order of {@link StoredMessage.at}, equal ones in order of the bytes of their stored ids. */
+  readonly messages: readonly StoredMessage[];
+  /** Where the next page begins; `undefined` if this was the last. */
+  readonly next: Position | undefined;
+}
+
+const FIELDS_PER_PEEKED_MESSAGE = 7;
+
+export function storedMessage(storedId: string, reply: Reply): StoredMessage | undefined {
+  if (reply.length === 0) return undefined;
+  const [state, at, ...fields] = reply;
+  if (state === 'finished') return finished({ storedId, at: toScore(at) }, fields[0] as string);
+  const message = stored({ storedId, state: state as StoredMessage['state'], at: toScore(at) }, fields);
+  const blockedBy = fields[5] as string;
+  return blockedBy ? { ...message, blockedBy } : message;
+}
+
+/** Of `lua/list.lua` with all fields. */
+export function peekedMessages(state: StoredMessage['state'], [, more, ...fields]: Reply): PeekedMessages {
+  const messages: StoredMessage[] = [];
+  let last: Position | undefined;
+  for (let i = 0; i < fields.length; i += FIELDS_PER_PEEKED_MESSAGE) {
+    const [storedId, at, ...rest] = fields.slice(i, i + FIELDS_PER_PEEKED_MESSAGE);
+    last = { storedId: storedId as string, at: toScore(at) };
+    if (typeof rest[0] === 'string') messages.push(stored({ ...last, state }, rest));
+  }
+  return { messages, next: more === 1 ? last : undefined };
+}
+
+/** Of `lua/list-tagged.lua`. */
+export function taggedMessages(state: PeekedState, [more, last, ...fields]: Reply): PeekedMessages {
+  const { messages } = peekedMessages(state === 'due' ? 'scheduled' : state, [0, 0, ...fields]);
+  return { messages, next: more === 1 ? { storedId: last as string, at: 0 } : undefined };
+}
+
+/** Of `lua/list.lua` with endings in the place of envelopes, and nothing else. What cannot be read is left out. */
+export function peekedEndings([, more, ...fields]: Reply): PeekedMessages {
+  const messages: StoredMessage[] = [];
+  let last: Position | undefined;
+  for (let i = 0; i < fields.length; i += 3) {
+    const [storedId, at, ending] = fields.slice(i, i + 3);
+    last = { storedId: storedId as string, at: toScore(at) };
+    const message = typeof ending === 'string' ? finished(last, ending) : undefined;
+    if (message) messages.push(message);
+  }
+  return { messages, next: more === 1 ? last : undefined };
+}
+
+function stored(
+  place: Pick<StoredMessage, 'storedId' | 'state' | 'at'>,
+  [envelope, deliveries, attempts, due, record]: Reply,
+): StoredMessage {
+  const failures = decodeFailureRecord(record as string);
+  return {
+    ...place,
+    ...dueOf(place.state, due),
+    envelope: envelope as string,
+    deliveries: deliveries as number,
+    attempts: attempts as number,
+    failure: failures?.failure,
+    history: failures?.history ?? [],
+  };
+}
+
+/** What waits has its due time as its place, and what has died or ended has no use for it. */
+export function dueOf(state: Reply[number] | undefined, due: Reply[number] | undefined): { readonly dueAt?: number } {
+  const dueAt = state === 'in-flight' ? timeOrNone(due) : undefined;
+  return dueAt === undefined ? {} : { dueAt };
+}
+
+function finished(place: Position, text: string): StoredMessage | undefined {
+  const ended = decodeEnding(text);
+  return ended && { ...place, state: 'finished', ...ended };
+}
+
+const OUTCOMES: Readonly<Record<string, FinishedOutcome>> = { a: 'acked', c: 'cancelled', d: 'delivered' };
+
+/** What `lua/modules/finished.lua` says of it: a line each for the end, the delivery record and the failure, and then the envelope. */
+const ENDING =
+  /^(?<outcome>[acd]) (?<duration>\S+) (?<process>\S+)\n(?<record>[^\n]*)\n(?<failures>[^\n]*)\n(?<envelope>[^]*)$/;
+
+/** `[mark ]token delivery attempt due[ crashes]`, as `lua/modules/record.lua` has it. A token may begin as a mark does. */
+const RECORD = /^(?:(?:c|r\d+(?:f\d+)?|f\d+) )?\S+ (?<deliveries>\d+) (?<attempts>\d+) (?<due>\d+)(?: \d+)?$/;
+
+/** In place of what is not known. */
+const UNKNOWN = '-';
+
+/** What is stored of a message that has ended. */
+type Ended = Required<Pick<StoredMessage, 'envelope' | 'deliveries' | 'attempts' | 'failure' | 'history' | 'ending'>>;
+
+/** @returns `undefined` if another program has written it */
+export function decodeEnding(text: string): Ended | undefined {
+  const found = ENDING.exec(text)?.groups as Record<EndingPart, string> | undefined;
+  if (!found) return undefined;
+  const { deliveries, attempts, due } = RECORD.exec(found.record)?.groups ?? {};
+  const failures = decodeFailureRecord(found.failures);
+  return {
+    envelope: found.envelope,
+    deliveries: numberOf(deliveries) ?? 0,
+    attempts: numberOf(attempts) ?? 0,
+    failure: failures?.failure,
+    history: failures?.history ?? [],
+    ending: {
+      outcome: OUTCOMES[found.outcome] as FinishedOutcome,
+      dueAt: numberOf(due),
+      duration: numberOf(found.duration),
+      process: found.process === UNKNOWN ? undefined : found.process,
+    },
+  };
+}
+
+type EndingPart = 'outcome' | 'duration' | 'process' | 'record' | 'failures' | 'envelope';
+
+/** `undefined` if it is not known, or no number of milliseconds or deliveries. */
+function numberOf(text: string | undefined): number | undefined {
+  const number = /^\d+$/.test(text ?? '') ? Number(text) : undefined;
+  return number !== undefined && number <= MAX_TIME ? number : undefined;
+}

@@ -1,0 +1,17 @@
+/** One partition of a topic. */
+export interface Partition {
+  readonly topic: string;
+  readonly index: number;
+}
+
+/**
+ * Names a call, so that its repeat is recognized and answered, not done again. A caller numbers its calls to a partition
+ * and makes one after another.
+ */
+export interface CallId {
+  readonly caller: string;
+  readonly sequence: number;
+}
+
+/** Most messages a single call takes; keeps every script short and every argument list under 1,000. */
+export const MAX_BATCH = 200;
