@@ -1,6 +1,6 @@
 import { isName } from '../../messages/topic.js';
 import type { Owner } from './owner.js';
-import { fromJson } from './signals.js';
+import { fromJson } from '../stored-json.js';
 
 /** What a process says of itself with each heartbeat. */
 export interface Heartbeat {

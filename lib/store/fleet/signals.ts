@@ -1,5 +1,6 @@
 import { MAX_PARTITIONS } from '../../checks/limits.js';
 import { isName } from '../../messages/topic.js';
+import { fromJson } from '../stored-json.js';
 import type { Receipt } from '../deliveries/receipt.js';
 import type { Partition } from '../partition.js';
 import type { Owner } from './owner.js';
@@ -93,12 +94,4 @@ function isIndex(index: unknown): index is number {
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-export function fromJson(text: string | null): unknown {
-  try {
-    return JSON.parse(text ?? 'null');
-  } catch {
-    return undefined;
-  }
 }

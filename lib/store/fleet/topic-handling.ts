@@ -1,3 +1,4 @@
+import { fromJson } from '../stored-json.js';
 import { isPlainObject } from '../../checks/kinds.js';
 import { MAX_ATTEMPTS } from '../../checks/limits.js';
 import { isWithin } from '../../checks/validate.js';
@@ -42,12 +43,8 @@ export function decodeHandling(text: unknown): TopicHandling | undefined {
 }
 
 function membersOf(text: unknown): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(String(text));
-    return isPlainObject(value) ? value : {};
-  } catch {
-    return {};
-  }
+  const value = fromJson(text);
+  return isPlainObject(value) ? value : {};
 }
 
 function retentionOf(stored: unknown): RetentionLimits | undefined {

@@ -1,3 +1,4 @@
+import { fromJson } from '../stored-json.js';
 import { isPlainObject } from '../../checks/kinds.js';
 import { MAX_PARTITIONS } from '../../checks/limits.js';
 import { isWithin } from '../../checks/validate.js';
@@ -209,12 +210,8 @@ function reportIn(text: string | null): unknown {
 }
 
 function listIn(text: string | null): readonly unknown[] {
-  try {
-    const list: unknown = JSON.parse(text ?? '[]');
-    return Array.isArray(list) ? list : [];
-  } catch {
-    return [];
-  }
+  const list = fromJson(text);
+  return Array.isArray(list) ? list : [];
 }
 
 /** Microseconds are as fine as anybody wants to know. */

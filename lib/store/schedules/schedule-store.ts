@@ -1,4 +1,5 @@
 import { assertLength, assertNext } from '../calls/assert-times.js';
+import { scanFields } from '../calls/hash-fields.js';
 import { NumberedCalls } from '../calls/numbered-calls.js';
 import { toScore } from '../calls/replies.js';
 import type { Driver } from '../driver.interface.js';
@@ -20,9 +21,6 @@ import {
   encodePlace,
 } from './schedule-records.js';
 
-/** About how many entries of the list of schedules one call brings. */
-const ENTRIES_PER_CALL = 1000;
-
 /** The operations about schedules. */
 export class ScheduleStore {
   readonly #driver: Driver;
@@ -35,12 +33,13 @@ export class ScheduleStore {
   }
 
   /**
-   * Enters a schedule into the list of all of them, unless it is there.
+   * Enters a schedule into the list of all of them, unless it is there. It looks first: at a boot nearly all are there, and Redis remembers
+   * each call that writes for a while.
    *
    * @returns what is in the list
    */
   async indexSchedule({ id, ...place }: IndexedSchedule): Promise<SchedulePlace> {
-    return this.#index(id, place, undefined);
+    return (await this.findSchedule({ id })) ?? this.#index(id, place, undefined);
   }
 
   /** @param seen what another program has left there; `undefined`: nothing */
@@ -69,23 +68,12 @@ export class ScheduleStore {
 
   /** All schedules of the list, in the order of their ids. */
   async listSchedules(): Promise<IndexedSchedule[]> {
-    const { index } = this.#keys.fleet;
-    // A scan may answer a field twice.
-    const places = new Map<string, SchedulePlace>();
-    let cursor = '0';
-    do {
-      const from = cursor;
-      const [next, fields] = await this.#driver.call([index], (redis) =>
-        redis.hscan(index, from, 'COUNT', ENTRIES_PER_CALL),
-      );
-      for (let i = 0; i < fields.length; i += 2) {
-        const place = decodePlace(fields[i + 1]);
-        if (place) places.set(fields[i] as string, place);
-      }
-      cursor = next;
-    } while (cursor !== '0');
-    const ids = [...places.keys()].toSorted();
-    return ids.map((id) => ({ id, ...(places.get(id) as SchedulePlace) }));
+    const fields = await scanFields(this.#driver, this.#keys.fleet.index, '*');
+    const places = [...fields].flatMap(([id, text]): IndexedSchedule[] => {
+      const place = decodePlace(text);
+      return place ? [{ id, ...place }] : [];
+    });
+    return places.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   }
 
   /** @param ids 1 to `MAX_BATCH` */
