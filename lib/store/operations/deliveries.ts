@@ -138,8 +138,7 @@ export class RedisDeliveries implements DeliveryOperations {
 
   async waitingForPermits(topic: string): Promise<ReadonlyMap<string, keyof Limits>> {
     const { permits } = this.#keys.topic(topic);
-    return waitingForPermits(
-      ...(await this.#calls.call([permits], (redis) => Promise.all([redis.get(permits), redis.time()]))),
-    );
+    const text = await this.#calls.call([permits], (redis) => redis.get(permits));
+    return waitingForPermits(text, this.#calls.now(permits));
   }
 }
