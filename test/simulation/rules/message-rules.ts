@@ -276,11 +276,11 @@ export class MessageRules {
     this.#violated('again', `${id} begins again, although it was acknowledged`, run);
   }
 
-  #assertFirst({ key, index, dueAt }: Tracked, run: Run): void {
+  #assertFirst({ key, index, dueAt, earliest }: Tracked, run: Run): void {
     const before = this.#messages.get(`${key}-${index - 1}`);
     // What was not known to be stored yet, or is due later, need not be first.
     if (!before || !isExpected(before) || before.dueAt === undefined) return;
-    if (before.dueAt > (dueAt ?? Infinity)) return;
+    if (before.dueAt > (dueAt ?? earliest)) return;
     this.#violated('order', `${run.id} begins before ${before.id} is done`, run);
   }
 
