@@ -210,8 +210,11 @@ export class OperatorRules {
   }
 
   moved(message: Operated, dueAt: number): void {
+    const { messages } = this.#options;
     if (message.open > 1) message.dueAt.forget();
-    if (message.dueAt.value !== undefined) this.#options.messages.beginsFrom(message.payload.id, dueAt);
+    // What was done and comes again, since Redis has forgotten it, is none of those that are moved together.
+    const isFollowed = message.dueAt.value !== undefined && !messages.isDone(message.payload.id);
+    if (isFollowed) messages.beginsFrom(message.payload.id, dueAt);
   }
 
   /** Something has happened after which nothing may keep these messages waiting any more. */
