@@ -168,10 +168,14 @@ export class FleetView {
   }
 }
 
-/** A heartbeat that comes late, after a newer one or after the session was left, renews nothing: its count is lower. */
+/**
+ * A heartbeat that comes late has a lower count. It may hide newer ones, so any change is a sign of life, but of a session that was left only
+ * a newer heartbeat is.
+ */
 function sightingOf(record: SessionRecord, known: Sighting | undefined, now: number): Sighting {
-  const isRenewed = known?.record === undefined || record.count > known.record.count;
-  if (isRenewed) return { record, since: now, isStored: true };
-  const left = known.record?.left === true || record.left;
-  return { record: { ...record, left }, since: known.since, isStored: true };
+  const before = known?.record;
+  if (!known || before === undefined) return { record, since: now, isStored: true };
+  const left = record.left || (before.left && record.count <= before.count);
+  const isRenewed = !left && record.count !== before.count;
+  return { record: { ...record, left }, since: isRenewed ? now : known.since, isStored: true };
 }

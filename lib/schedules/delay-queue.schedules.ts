@@ -265,7 +265,8 @@ export class DelayQueueSchedules {
     const removed = await this.#discard(partition, id);
     await this.#serve(() => store.schedules.unindexSchedule({ id }));
     const record = readable(before);
-    if (record) await this.#takeBack({ partition, record });
+    // Between both calls its owner may have published one more.
+    if (record) await this.#takeBack({ partition, record: { ...record, state: { ...record.state, paused: true } } });
     // It may have been stored again meanwhile; then it is not to be missing in the list.
     const [found] = await this.#serve(() => store.schedules.getSchedules(partition, [id]));
     if (found) await this.#serve(() => store.schedules.indexSchedule({ id, ...place }));

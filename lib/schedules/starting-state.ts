@@ -42,13 +42,13 @@ export function firstFrom(recurrence: Recurrence, { last }: ScheduleState, now: 
   return recurrence.from(last === undefined ? now : Math.max(now, last + 1));
 }
 
-/** The occurrences that were published ahead of their time; of one that is paused, those that may have been, and were not taken back. */
+/** The occurrences that were published ahead of their time; of one that is paused, those that may have been, too, and were not taken back. */
 export function* timesAhead(
   { rule, state: { paused, last = 0 } }: ScheduleRecord,
   now: number,
 ): Generator<number, void> {
   if (!paused && !isAhead(last, now)) return;
-  const end = paused ? now + AHEAD : last;
+  const end = Math.max(paused ? now + AHEAD : 0, isAhead(last, now) ? last : 0);
   let recurrence: Recurrence;
   try {
     recurrence = Recurrence.of(rule);

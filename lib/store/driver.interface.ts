@@ -24,7 +24,6 @@ export interface PlainCommands {
   ): Promise<[cursor: string, entries: string[]]>;
   hset(key: string, field: string, value: string): Promise<number>;
   hsetnx(key: string, field: string, value: string): Promise<number>;
-  time(): Promise<number[]>;
   xrevrange(
     key: string,
     end: string,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { TopicOrder } from '../../lib/store/fleet/topic-config.js';
 import type { NewMessage } from '../../lib/store/messages/publish.js';
-import { ACK, DEAD, FAILURE, LONG, LONG_AGO, message } from '../support/broker/broker-bed.js';
+import { ACK, DEAD, FAILURE, LONG, LONG_AGO, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
 
 /** Stored ids of one key, in the order in which they are published. */
@@ -50,6 +50,17 @@ describe('what is damaged of the order in Redis', () => {
     const found = await bed.claimant.claim();
     expect(found).toMatchObject({ messages: [], repaired: 1, nextAt: LONG_AGO });
     expect(await handled()).toEqual(inTurn(...LINE.slice(1)));
+  });
+
+  it('the record of a head that has begun cannot be read: nothing overtakes it', async () => {
+    await publish(LINE);
+    const { messages } = await bed.claimant.claim();
+    const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome: RETRY_LATER }));
+    await bed.broker.deliveries.settle(bed.partition, bed.nextCall(), settlements);
+    await bed.redis.hset(bed.keys.deliveries, HEAD, 'x');
+    await publish(['e\0k']);
+
+    expect(await handled()).toEqual([]);
   });
 
   it('the envelope of a head is gone: the next one takes its place', async () => {

@@ -112,7 +112,7 @@ async function play(copy: Copy, plan: Plan, listener: Listener | undefined): Pro
   const names = Object.keys(EPILOGUES);
   // In turn, so that so many seeds have all of them.
   const { epilogue = names[plan.seed % names.length] ?? '' } = plan;
-  if (!rules.isBroken) await EPILOGUES[epilogue]?.(new Stage(scene, fleet));
+  if (!rules.isBroken) await end(epilogue, new Stage(scene, fleet));
   return {
     plan,
     hash: world.hash,
@@ -128,6 +128,15 @@ async function play(copy: Copy, plan: Plan, listener: Listener | undefined): Pro
     lasted,
     calmed: world.now - calmSince,
   };
+}
+
+async function end(epilogue: string, stage: Stage): Promise<void> {
+  try {
+    await stage.gather();
+    await EPILOGUES[epilogue]?.(stage);
+  } catch (error) {
+    stage.scene.rules.failed(epilogue, error);
+  }
 }
 
 function isBusy(scene: Scene): boolean {

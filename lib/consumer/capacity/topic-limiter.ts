@@ -347,6 +347,7 @@ export class TopicLimiter implements Startable, PermitOwner {
     const shares = shareOut(permitted, asks);
     if (asks.length === 0 && permitted > 0) {
       // Those who have asked have given up waiting, and are told to ask again.
+      begin?.ready(this.#options.context.clock.now());
       this.unused(permittedAt, permitted);
       return this.#open();
     }

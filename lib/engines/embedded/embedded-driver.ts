@@ -136,7 +136,7 @@ function plainCommands(data: EmbeddedData): PlainCommands {
     (name: string) =>
     async (...args: (string | number | readonly (string | number)[])[]): Promise<unknown> =>
       decoded(data.call(name, ...args.flat().map(toBytes)));
-  const names = ['get', 'hget', 'hmget', 'hscan', 'hset', 'hsetnx', 'time', 'xrevrange', 'zmscore', 'zrangebylex'];
+  const names = ['get', 'hget', 'hmget', 'hscan', 'hset', 'hsetnx', 'xrevrange', 'zmscore', 'zrangebylex'];
   const all = Object.fromEntries(names.map((name) => [name, command(name.toUpperCase())]));
   const hgetall = async (key: string): Promise<Record<string, string>> => {
     const flat = (await command('HGETALL')(key)) as string[];

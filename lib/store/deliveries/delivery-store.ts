@@ -157,8 +157,7 @@ export class DeliveryStore {
   /** The sessions that wait for permits of a topic, each with the limit that it waits for. */
   async waitingForPermits(topic: string): Promise<ReadonlyMap<string, keyof Limits>> {
     const { permits } = this.#keys.topic(topic);
-    return waitingForPermits(
-      ...(await this.#driver.call([permits], (redis) => Promise.all([redis.get(permits), redis.time()]))),
-    );
+    const text = await this.#driver.call([permits], (redis) => redis.get(permits));
+    return waitingForPermits(text, this.#driver.now(permits));
   }
 }

@@ -106,17 +106,14 @@ type PermitNumbers = readonly [
 
 /**
  * @param text as `lua/permit.lua` describes it
- * @param time of the server, in seconds and microseconds
+ * @param now by the clock of the server, epoch milliseconds
  */
-export function waitingForPermits(
-  text: string | null,
-  [seconds]: readonly (number | string)[],
-): ReadonlyMap<string, keyof Limits> {
+export function waitingForPermits(text: string | null, now: number): ReadonlyMap<string, keyof Limits> {
   const lines = (text ?? '').split('\n').slice(1);
   const processes = lines.filter((line) => !/^[~=]/.test(line));
   const waiting = processes.flatMap((line): [string, keyof Limits][] => {
     const [session = '', , , endsAt, wanted, turn] = line.split(' ');
-    const waits = Number(wanted) > 0 && Number(endsAt) > Number(seconds) * 1000;
+    const waits = Number(wanted) > 0 && Number(endsAt) > now;
     return waits ? [[session, turn === '0' ? 'inFlight' : 'rate']] : [];
   });
   return new Map(waiting);

@@ -41,6 +41,15 @@ export class Stage {
     return [...this.scene.processes].filter((one): one is Running => !one.isDead && one.connection !== undefined);
   }
 
+  /** Waits for those that are about to start. */
+  async gather(): Promise<void> {
+    const { slots } = this.fleet;
+    await this.until(
+      () => slots.every(({ process }) => process?.isDead === false && process.connection !== undefined),
+      BOOT,
+    );
+  }
+
   /**
    * A deploy of the process of one machine.
    *

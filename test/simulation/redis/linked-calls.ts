@@ -20,7 +20,6 @@ const COMMANDS = [
   'hscan',
   'hset',
   'hsetnx',
-  'time',
   'xrevrange',
   'zmscore',
   'zrangebylex',

@@ -8,6 +8,9 @@ import { type RuleOptions, type Run, TIMER_ERROR } from './run.js';
 /** How late a call may begin by a limit of its key, in milliseconds: a process knows the clock of Redis as well as its calls are even. */
 export const CLOCK_ERROR = 50;
 
+/** How soon outcomes that a full Redis had no room for are there once it has, in milliseconds. */
+const TRIED_AGAIN = 1000;
+
 /** What a claim says that rules look at. */
 interface ClaimGiven {
   readonly claimant: string;
@@ -88,6 +91,7 @@ export class DeliveryRules {
     reply: readonly unknown[],
     overdue: ReadonlySet<string> | undefined,
   ): void {
+    const { world, server } = this.#options;
     const { claimant, sequence, delivered, room } = given;
     const [epoch] = claimant.split(' ');
     const handed = handedOut(reply);
@@ -97,6 +101,7 @@ export class DeliveryRules {
     if (first && latest && latest.sequence > sequence) {
       this.#violated('claim', `claim ${sequence} hands out ${first.id} after claim ${latest.sequence}`, first, process);
     }
+    const hadRoom = world.now > server.placement.of(inflight).fullUntil + TRIED_AGAIN;
     for (const one of handed) {
       if (isRepeat && !latest.ids.has(one.id)) {
         this.#violated('claim', `claim ${sequence} hands out ${one.id} when it is repeated`, one, process);
@@ -104,7 +109,7 @@ export class DeliveryRules {
       if (one.number <= delivered) {
         this.#violated('claim', `${one.id} has the number ${one.number} of an earlier delivery`, one, process);
       }
-      if (overdue?.has(one.id) && this.#overdue.get(process)?.has(one.id)) {
+      if (hadRoom && overdue?.has(one.id) && this.#overdue.get(process)?.has(one.id)) {
         this.#violated('overtaken', `a claim overtakes what has become of ${one.id}`, one, process);
       }
     }

@@ -33,8 +33,9 @@ interface Tracked extends Published {
   ackedAt: number | undefined;
   done: number;
   hasEnded: boolean;
-  /** World time at which it was done last. */
+  /** World time at which it was done last, and first. */
   doneAt: number;
+  firstDoneAt: number;
   readonly runs: Set<Run>;
   mayBeLost: boolean;
 }
@@ -85,6 +86,7 @@ export class MessageRules {
       done: 0,
       hasEnded: false,
       doneAt: -Infinity,
+      firstDoneAt: -Infinity,
       runs: new Set(),
       mayBeLost: false,
     });
@@ -138,6 +140,7 @@ export class MessageRules {
     message.doneAt = this.#options.world.now;
     if (isExpected(message)) this.#left(message);
     if (message.done++ > 0) this.repeats++;
+    else message.firstDoneAt = message.doneAt;
   }
 
   /** It is over though nobody has done it. */
@@ -266,18 +269,18 @@ export class MessageRules {
   }
 
   /** What was acknowledged, as a process was told, never comes again. */
-  #assertNotAgain({ id, ackedAt, doneAt, calledUntil }: Tracked, run: Run): void {
+  #assertNotAgain({ id, ackedAt, firstDoneAt, calledUntil }: Tracked, run: Run): void {
     // An id that was published again after that is that of another message.
-    if (ackedAt === undefined || run.begunAt <= ackedAt || calledUntil >= doneAt) return;
+    if (ackedAt === undefined || run.begunAt <= ackedAt || calledUntil >= firstDoneAt) return;
     if (run.begunAt < this.#mixedUntil) return;
     this.#violated('again', `${id} begins again, although it was acknowledged`, run);
   }
 
-  #assertFirst({ key, index, dueAt }: Tracked, run: Run): void {
+  #assertFirst({ key, index, dueAt, earliest }: Tracked, run: Run): void {
     const before = this.#messages.get(`${key}-${index - 1}`);
     // What was not known to be stored yet, or is due later, need not be first.
     if (!before || !isExpected(before) || before.dueAt === undefined) return;
-    if (before.dueAt > (dueAt ?? Infinity)) return;
+    if (before.dueAt > (dueAt ?? earliest)) return;
     this.#violated('order', `${run.id} begins before ${before.id} is done`, run);
   }
 

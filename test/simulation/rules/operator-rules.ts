@@ -1,9 +1,9 @@
-import { LEASE } from '../fleet/topics.js';
+import { LEASE, OPERATED } from '../fleet/topics.js';
 import type { Payload } from '../work/payload.js';
-import type { Calm } from './calm.js';
+import { AFTERMATH, type Calm } from './calm.js';
 import { type Caller, Known, STRAGGLES } from './known.js';
 import type { MessageRules } from './message-rules.js';
-import { type RuleOptions, type Run, TIMER_ERROR } from './run.js';
+import { type IsLost, type RuleOptions, type Run, TIMER_ERROR } from './run.js';
 
 /** How late something begins at most that nothing keeps waiting while all is well, in milliseconds. */
 const LATENESS = 3000;
@@ -57,6 +57,8 @@ export class OperatorRules {
   /** Those that change all messages there are. */
   readonly #ofAll = new Set<Action>();
   #lostAt = -Infinity;
+  /** Until when Redis may not know that there is such a topic. World time. */
+  #unknownUntil = -Infinity;
 
   constructor(options: OperatorRuleOptions) {
     this.#options = options;
@@ -197,7 +199,8 @@ export class OperatorRules {
    * @param waited whether it did when it was asked for
    */
   notFound({ payload, begun, open, touchedAt }: Operated, { askedAt }: Action, waited: boolean): void {
-    if (!waited || begun > 0 || open > 1 || Math.max(touchedAt, this.#lostAt) >= askedAt) return;
+    const doubtfulUntil = Math.max(touchedAt, this.#lostAt, this.#unknownUntil);
+    if (!waited || begun > 0 || open > 1 || doubtfulUntil >= askedAt) return;
     this.#options.violated('unknown', `${payload.id} is not found, although it waits`, [payload.id]);
   }
 
@@ -207,8 +210,11 @@ export class OperatorRules {
   }
 
   moved(message: Operated, dueAt: number): void {
+    const { messages } = this.#options;
     if (message.open > 1) message.dueAt.forget();
-    if (message.dueAt.value !== undefined) this.#options.messages.beginsFrom(message.payload.id, dueAt);
+    // What was done and comes again, since Redis has forgotten it, is none of those that are moved together.
+    const isFollowed = message.dueAt.value !== undefined && !messages.isDone(message.payload.id);
+    if (isFollowed) messages.beginsFrom(message.payload.id, dueAt);
   }
 
   /** Something has happened after which nothing may keep these messages waiting any more. */
@@ -247,9 +253,11 @@ export class OperatorRules {
   }
 
   /** @param since world time */
-  redisLost(since: number): void {
+  redisLost(since: number, isLost: IsLost): void {
     const { world, messages } = this.#options;
     this.#lostAt = world.now;
+    // Those who live tell it again.
+    if (isLost(`{dq:${OPERATED}}`)) this.#unknownUntil = world.now + AFTERMATH;
     this.paused.lost(since);
     this.heldUntil.lost(since);
     for (const message of this.#all.values()) {

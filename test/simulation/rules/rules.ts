@@ -95,7 +95,7 @@ export class Rules {
     this.operators = new OperatorRules(ofMessages);
     this.occurrences = new OccurrenceRules(ofMessages);
     this.#onces = new OnceRules(ofMessages);
-    this.#timed = [this.receipts, this.#limits, this.#deliveries, this.#permits];
+    this.#timed = [this.receipts, this.holds, this.#limits, this.#deliveries, this.#permits];
     const turns = new TurnRules(ofMessages);
     // Deaths go by the attempts as they are before.
     const listeners = [this.deaths, this.#attempts, this.holds, this.#onces, this.repeated, turns];

@@ -7,6 +7,11 @@ export function isTransient(error: unknown): boolean {
   return isUnavailable(error) && (error as { transient: boolean }).transient;
 }
 
+/** Whether another program has written over what was to be changed. */
+export function isUnreadable(error: unknown): boolean {
+  return (error as { code?: unknown }).code === 'SERIALIZATION';
+}
+
 /** @returns whether Redis has served it, for sure */
 export async function served(action: () => Promise<void>): Promise<boolean> {
   try {

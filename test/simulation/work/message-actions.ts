@@ -4,6 +4,7 @@ import { isCurrent } from '../rules/run.js';
 import { exponential } from '../world/accidents.js';
 import type { Setting } from './activity.js';
 import type { Payload } from './payload.js';
+import { isUnreadable } from './errors.js';
 import { publish } from './publish.js';
 import { actOn, told } from './told.js';
 
@@ -91,7 +92,11 @@ export class MessageActions {
       const edition = ++message.editions;
       let result: string | undefined;
       await told(message.edition, process, async () => {
-        result = await connection.admin.edit(OPERATED, ref, { ...message.payload, edition });
+        const editing = connection.admin.edit(OPERATED, ref, { ...message.payload, edition });
+        result = await editing.catch((error: unknown) => {
+          if (!isUnreadable(error) || !scene.rules.messages.isDamaged(message.payload.id)) throw error;
+          return 'damaged';
+        });
         return result === 'edited' ? edition : undefined;
       });
       if (result === 'not-found') scene.rules.operators.notFound(message, action, waited);

@@ -172,7 +172,8 @@ async function end({ scene, process, connection }: Setting): Promise<void> {
   while (process.connection && occurrences.areExpected) {
     await process.sleep(PAUSE);
     const first = [...processes].find((one) => !one.isDead && one.connection);
-    if (first !== process || !scene.isEnding || !occurrences.isCaughtUp) continue;
+    // Another one may have removed them meanwhile, and what is stored after that is not ours.
+    if (first !== process || !scene.isEnding || !occurrences.areExpected || !occurrences.isCaughtUp) continue;
     await served(async () => {
       const all = await connection.schedules.list();
       for (const { id } of all) {

@@ -148,6 +148,20 @@ it.each(['pause', 'remove'] as const)('%s takes back what a pause before it coul
   expect(cancelled).toEqual(Array(2).fill(toStoredId(`tick@${next?.toISOString()}`, 'tick')));
 });
 
+it('remove takes back what its owner may have published since it looked', async () => {
+  const world = setUp();
+  const { schedules, clock } = world;
+  const { next } = await schedules.upsert(TICK);
+  await clock.advance(59_000);
+  const cancelled: unknown[] = [];
+  world.around = async ({ operation, args, run }) => {
+    if (operation === 'cancel') cancelled.push(args[2]);
+    return run();
+  };
+  expect(await schedules.remove('tick')).toBe(true);
+  expect(cancelled).toEqual([toStoredId(`tick@${next?.toISOString()}`, 'tick')]);
+});
+
 it('a pause that nobody waits for any more pauses nothing that was resumed since, by whomever', async () => {
   const world = setUp();
   const { schedules, embedded, clock } = world;

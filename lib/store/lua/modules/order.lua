@@ -76,8 +76,10 @@ if order_mode and order_mode ~= 'limits' then
     local score = redis.call('ZSCORE', scheduled, head)
     if not score or due >= tonumber(score) then return false end
     local nth, delivered = place_of(head)
-    local _, delivered_now, _, head_due = parse_record(redis.call('HGET', deliveries, head))
-    if not nth or delivered_now > delivered then return false end
+    local record = redis.call('HGET', deliveries, head)
+    local _, delivered_now, _, head_due = parse_record(record)
+    -- Of a head whose record cannot be read nobody knows whether it has begun.
+    if not nth or delivered_now > delivered or record and not head_due then return false end
     -- What a limit of its key holds back is in `scheduled` for when it may begin.
     head_due = head_due or to_time(score)
     if due >= head_due then return false end

@@ -248,8 +248,8 @@ export const protocolMutations = [
   {
     guard: 'order: what has begun stays the head of its key until it is done',
     file: 'store/lua/modules/order.lua',
-    find: 'if not nth or delivered_now > delivered then',
-    replace: 'if not (nth and delivered_now and delivered) then',
+    find: 'if not nth or delivered_now > delivered or',
+    replace: 'if not (nth and delivered_now and delivered) or',
     scenario: 'ordered-keys',
   },
   {
