@@ -8,6 +8,7 @@ import { dirname, join, relative } from 'node:path';
 
 import { build as buildPages } from 'vite';
 
+import { writeAnswerTable } from './setup/answer-table.mjs';
 import { bundle } from './setup/bundle.mjs';
 import { SetupFailure, runScript } from './setup/failure.mjs';
 import { writeScriptTable } from './setup/lua-script-table.mjs';
@@ -26,6 +27,7 @@ const { bin, exports, peerDependenciesMeta } = JSON.parse(readFileSync(join(ROOT
 await runScript(async () => {
   rmSync(DIST, { recursive: true, force: true });
   writeScriptTable();
+  writeAnswerTable();
   writeScripts();
   await Promise.all([writeCode(), writePages(), writeDeclarations()]);
   return 0;

@@ -1,7 +1,12 @@
 import * as z from 'zod';
-import { type ZodOpenApiOperationObject, createDocument } from 'zod-openapi';
+import {
+  type ZodOpenApiComponentsObject,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiSchemaObject,
+  createDocument,
+} from 'zod-openapi';
 import { VERSION } from '../version.js';
-import { problemOf } from './answer-schemas.js';
+import { ANSWERS, type AnswerName } from './answer-table.js';
 import { PROBLEMS, PROBLEM_TYPE, type ProblemCode } from './problem.js';
 import type { Route } from './route.js';
 
@@ -53,15 +58,26 @@ export function openApiDocument(routes: readonly Route[], { tokens }: DocumentOp
         license: { name: 'MIT', identifier: 'MIT' },
       },
       paths,
-      ...(tokens && { components: { securitySchemes: { [TOKEN]: { type: 'http', scheme: 'bearer' } } } }),
-    },
-    {
-      // Answers of a later version may have more.
-      override: ({ jsonSchema, zodSchema, io }) => {
-        if (io === 'output' && zodSchema instanceof z.ZodObject) delete jsonSchema.additionalProperties;
+      components: {
+        schemas: answersOf(routes),
+        ...(tokens && { securitySchemes: { [TOKEN]: { type: 'http', scheme: 'bearer' } } }),
       },
     },
+    {},
   );
+}
+
+/** The schemas of what routes answer, and of what those refer to. */
+function answersOf(routes: readonly Route[]): NonNullable<ZodOpenApiComponentsObject['schemas']> {
+  const names = new Set<string>([
+    'Problem',
+    ...routes.flatMap(({ answers }) => Object.values(answers).flatMap(({ of }) => of)),
+  ]);
+  for (const name of names) {
+    const text = JSON.stringify(ANSWERS[name as AnswerName]);
+    for (const [, other = ''] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) names.add(other);
+  }
+  return Object.fromEntries(Array.from(names, (name) => [name, ANSWERS[name as AnswerName] as ZodOpenApiSchemaObject]));
 }
 
 function operationOf(route: Route, tokens: boolean): ZodOpenApiOperationObject {
@@ -90,13 +106,29 @@ function parametersOf({ path, query, isRepeatable }: Route): NonNullable<ZodOpen
 
 function responsesOf(route: Route, tokens: boolean): ZodOpenApiOperationObject['responses'] {
   const answers = Object.entries(route.answers).map(
-    ([status, { description, schema }]) => [status, { description, content: { [JSON_TYPE]: { schema } } }] as const,
+    ([status, { description, of }]) =>
+      [status, { description, content: { [JSON_TYPE]: { schema: oneOf(of) } } }] as const,
   );
   const problems = Array.from(problemsOf(route, tokens), ([status, codes]) => {
     const description = codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' ');
     return [String(status), { description, content: { [PROBLEM_TYPE]: { schema: problemOf(codes) } } }] as const;
   });
   return Object.fromEntries([...answers, ...problems]);
+}
+
+function oneOf(names: readonly AnswerName[]): object {
+  const [only, ...others] = names.map(refTo);
+  return others.length === 0 ? (only as object) : { anyOf: [only, ...others] };
+}
+
+function refTo(name: AnswerName): { $ref: string } {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** @param codes that it has here */
+function problemOf(codes: readonly ProblemCode[]): object {
+  const code = { type: 'string', enum: codes };
+  return { allOf: [refTo('Problem'), { type: 'object', properties: { code }, required: ['code'] }] };
 }
 
 /** What a route can be refused with, by status. */

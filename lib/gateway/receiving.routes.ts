@@ -8,7 +8,7 @@ import { UnrecoverableError } from '../errors/handling.errors.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { OPERATION } from '../messages/operation.js';
 import type { TopicRef } from '../messages/topic.js';
-import { ExtendResult, type ReceivedFields, ReceivedMessages, SettleResult } from './answer-schemas.js';
+import type { ReceivedMessage as ReceivedFields } from './answers.js';
 import { MAX_WAIT } from './limits.js';
 import { receiveInOrder } from './receive-in-order.js';
 import {
@@ -22,7 +22,7 @@ import {
 import { type Answer, type Call, type Route, route } from './route.js';
 
 const RECEIVED = {
-  200: { description: 'The messages; none if none was due in time.', schema: ReceivedMessages },
+  200: { description: 'The messages; none if none was due in time.', of: ['ReceivedMessages'] },
 } as const;
 
 const WAIT = duration(0, MAX_WAIT);
@@ -74,7 +74,7 @@ export const RECEIVING_ROUTES: readonly Route[] = [
     right: 'receive',
     body: SettleBody,
     isRepeatable: true,
-    answers: { 200: { description: 'What became of each.', schema: SettleResult } },
+    answers: { 200: { description: 'What became of each.', of: ['SettleResult', 'SettleResults'] } },
     problems: ['RECEIVER_UNAVAILABLE'],
     async run(call) {
       const { queues, operation, body } = call;
@@ -95,7 +95,7 @@ export const RECEIVING_ROUTES: readonly Route[] = [
     summary: 'Extend the leases of received messages',
     right: 'receive',
     body: ExtendBody,
-    answers: { 200: { description: 'What became of each.', schema: ExtendResult } },
+    answers: { 200: { description: 'What became of each.', of: ['ExtendResult', 'ExtendResults'] } },
     problems: ['RECEIVER_UNAVAILABLE'],
     async run(call) {
       const { queues, body } = call;

@@ -7,6 +7,7 @@ import type { TopicRef } from '../messages/topic.js';
 import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
 import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import type { GatewayRight } from './access.js';
+import type { AnswerName } from './answer-table.js';
 import type { ProblemCode } from './problem.js';
 
 /** What the gateway serves. */
@@ -58,7 +59,8 @@ export interface Answer extends JsonAnswer {
 /** How an answer looks. */
 export interface AnswerShape {
   readonly description: string;
-  readonly schema: z.ZodType;
+  /** The types that it may have. */
+  readonly of: readonly [AnswerName, ...AnswerName[]];
 }
 
 /** A route: it is served, checked and documented by what stands here. */
