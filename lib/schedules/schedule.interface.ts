@@ -1,5 +1,5 @@
 import type { ActionOptions } from '../events/audit-log.js';
-import type { PublishOptions } from '../messages/publish-options.interface.js';
+import type { MessageOptions } from '../messages/message-options.js';
 import type { Duration } from '../time/duration.js';
 
 /**
@@ -41,10 +41,7 @@ export interface ScheduleRule {
  *
  * @publicApi
  */
-export interface ScheduledMessageOptions extends Pick<
-  PublishOptions,
-  'attempts' | 'backoff' | 'timeout' | 'expireAfter' | 'headers' | 'tags'
-> {
+export interface ScheduledMessageOptions extends Omit<MessageOptions, 'key'> {
   /** The key of all its messages, which places them in a partition. You can't change it later. @defaultValue the id of the schedule */
   key?: string;
 }
