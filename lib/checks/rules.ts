@@ -40,7 +40,7 @@ export type Used<R extends AnyRules> = { readonly [Option in keyof R]: ReturnTyp
  * @param path what stands before the names of options in errors
  * @throws InvalidArgumentError
  */
-export function applyRules<R extends AnyRules>(rules: R, name: string, given: object, path = `${name}.`): Used<R> {
+export function applyRules<R extends AnyRules>(rules: R, name: string, given: object, path?: string): Used<R> {
   return objectOf(rules)(name, given, path);
 }
 
@@ -96,14 +96,15 @@ export interface ObjectRule<R extends AnyRules> {
 /**
  * An object with these options and no others. The table is prepared once and only what is given is checked, since every message has one.
  *
+ * @param schema if the document of the gateway has it under a name
  * @returns what is used of the options: an object with all of them, which has the same form whichever are given
  */
-export function objectOf<R extends AnyRules>(rules: R): ObjectRule<R> {
+export function objectOf<R extends AnyRules>(rules: R, schema: JsonSchema = schemaOf(rules)): ObjectRule<R> {
   const names = Object.keys(rules);
   const required = Object.entries(rules).filter(([, { isOptional }]) => !isOptional);
   const checks = new Map(Object.entries(rules).map(([name, rule]) => [name, directly(rule)]));
   const nothing = Object.fromEntries(names.map((name) => [name, defaultOf(rules[name], name)]));
-  const check = (name: string, given: object, path = `${name}.`): Used<R> => {
+  const check = (name: string, given: object, path = pathBelow(name)): Used<R> => {
     assertObject(name, given);
     const used: Record<string, unknown> = { ...nothing };
     const options = (isPlain(given) ? given : withInherited(given, names)) as Readonly<Record<string, never>>;
@@ -119,7 +120,12 @@ export function objectOf<R extends AnyRules>(rules: R): ObjectRule<R> {
     }
     return used as Used<R>;
   };
-  return Object.assign(check, { schema: schemaOf(rules) });
+  return Object.assign(check, { schema });
+}
+
+/** What is called by a phrase, such as `The body`, is no place. */
+function pathBelow(name: string): string {
+  return name.startsWith('The ') ? '' : `${name}.`;
 }
 
 function defaultOf(rule: Rule<never, unknown> | undefined, name: string): unknown {
@@ -174,6 +180,7 @@ export function text(min = 0, max = Infinity): Rule<unknown, string> {
   const length = max < Infinity ? ` of ${min} to ${max} characters` : '';
   return declared({ type: 'string', ...bounds }, (name, given) => {
     if (typeof given === 'string' && isWithin(given.length, min, max)) return given;
+    if (given === undefined) throw new InvalidArgumentError(`${name} is missing.`);
     throw new InvalidArgumentError(`${name} must be a string${length}. Given: ${describe(given)}.`);
   });
 }

@@ -170,14 +170,15 @@ function toResult({ log }: Call<unknown, unknown>, result: PromiseSettledResult<
 /** A message that has no id gets one if the operation may be asked for again. */
 function toPublish(
   { operation }: Call<unknown, unknown>,
-  { payload, ...options }: NewMessage,
+  { payload, ...given }: NewMessage,
   place: number,
 ): { payload: unknown; options: PublishOptions & Repeatable } {
+  const options = given as PublishOptions;
   if (operation === undefined) return { payload, options };
-  const named = options.id === undefined ? { id: messageIdOf(operation, place), onDuplicate: 'ignore' as const } : {};
-  return { payload, options: { ...named, ...options, [OPERATION]: operation } };
+  const { id = messageIdOf(operation, place), onDuplicate = options.id === undefined ? 'ignore' : 'reject' } = options;
+  return { payload, options: { ...options, id, onDuplicate, [OPERATION]: operation } };
 }
 
-function refOf({ id, query: { key } }: Call<unknown, { readonly key?: string }>): MessageRef {
+function refOf({ id, query: { key } }: Call<unknown, { readonly key?: string | undefined }>): MessageRef {
   return key === undefined ? id : { id, key };
 }

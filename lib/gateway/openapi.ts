@@ -1,10 +1,4 @@
-import * as z from 'zod';
-import {
-  type ZodOpenApiComponentsObject,
-  type ZodOpenApiOperationObject,
-  type ZodOpenApiSchemaObject,
-  createDocument,
-} from 'zod-openapi';
+import type { JsonSchema } from '../checks/rules.js';
 import { VERSION } from '../version.js';
 import { ANSWERS, type AnswerName } from './answer-table.js';
 import { PROBLEMS, PROBLEM_TYPE, type ProblemCode } from './problem.js';
@@ -29,58 +23,59 @@ const COMMON: readonly ProblemCode[] = [
 ];
 const OF_BODIES: readonly ProblemCode[] = ['INVALID_JSON', 'SERIALIZATION', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
 
-const IdempotencyKey = z
-  .string()
-  .min(1)
-  .max(255)
-  .regex(/^[ -~]+$/)
-  .exactOptional()
-  .meta({
-    param: { id: 'IdempotencyKey' },
-    description:
-      'The same request with the same key within two minutes gets the first answer, and nothing happens twice. A message that is ' +
-      'published with a key and without an id gets an id that is made of both.',
-  });
+const IDEMPOTENCY_KEY = {
+  in: 'header',
+  name: 'Idempotency-Key',
+  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
+  description:
+    'The same request with the same key within two minutes gets the first answer, and nothing happens twice. A message that is ' +
+    'published with a key and without an id gets an id that is made of both.',
+} as const;
+
+const SCHEMAS = '#/components/schemas/';
 
 /** The document that describes routes, as OpenAPI 3.1 has it, but for where they are. */
 export function openApiDocument(routes: readonly Route[], { tokens }: DocumentOptions): object {
-  const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
+  const paths: Record<string, Record<string, object>> = {};
+  const schemas: Record<string, unknown> = {};
   for (const route of routes) {
-    (paths[route.path] ??= {})[route.method.toLowerCase()] = operationOf(route, tokens);
+    const operation = placed(operationOf(route, tokens), schemas);
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = operation as object;
   }
-  return createDocument(
-    {
-      openapi: '3.1.0',
-      info: {
-        title: 'nestjs-delay-queue gateway',
-        version: VERSION,
-        description: 'Delayed messages over HTTP, for programs in any language.',
-        license: { name: 'MIT', identifier: 'MIT' },
-      },
-      paths,
-      components: {
-        schemas: answersOf(routes),
-        ...(tokens && { securitySchemes: { [TOKEN]: { type: 'http', scheme: 'bearer' } } }),
-      },
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'nestjs-delay-queue gateway',
+      version: VERSION,
+      description: 'Delayed messages over HTTP, for programs in any language.',
+      license: { name: 'MIT', identifier: 'MIT' },
     },
-    {},
-  );
+    paths,
+    components: {
+      schemas,
+      parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
+      ...(tokens && { securitySchemes: { [TOKEN]: { type: 'http', scheme: 'bearer' } } }),
+    },
+  };
 }
 
-/** The schemas of what routes answer, and of what those refer to. */
-function answersOf(routes: readonly Route[]): NonNullable<ZodOpenApiComponentsObject['schemas']> {
-  const names = new Set<string>([
-    'Problem',
-    ...routes.flatMap(({ answers }) => Object.values(answers).flatMap(({ of }) => of)),
-  ]);
-  for (const name of names) {
-    const text = JSON.stringify(ANSWERS[name as AnswerName]);
-    for (const [, other = ''] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) names.add(other);
+/** Moves what has a name to the schemas of the document. */
+function placed(part: unknown, schemas: Record<string, unknown>): unknown {
+  if (Array.isArray(part)) return part.map((item) => placed(item, schemas));
+  if (typeof part !== 'object' || part === null) return part;
+  const { $defs = ANSWERS, ...rest } = part as JsonSchema;
+  const { $ref } = rest;
+  if (typeof $ref === 'string' && $ref.startsWith(SCHEMAS)) {
+    const name = $ref.slice(SCHEMAS.length);
+    // Some refer to themselves.
+    if (!Object.hasOwn(schemas, name)) schemas[name] = {};
+    else return rest;
+    schemas[name] = placed(($defs as Readonly<Record<string, unknown>>)[name], schemas);
   }
-  return Object.fromEntries(Array.from(names, (name) => [name, ANSWERS[name as AnswerName] as ZodOpenApiSchemaObject]));
+  return Object.fromEntries(Object.entries(rest).map(([name, inner]) => [name, placed(inner, schemas)]));
 }
 
-function operationOf(route: Route, tokens: boolean): ZodOpenApiOperationObject {
+function operationOf(route: Route, tokens: boolean): object {
   const { name, summary, description, right, body, isBodyOptional = false } = route;
   const needs = right === undefined ? undefined : `It needs the right \`${right}\` for each topic.`;
   const text = [description, needs].filter((part) => part !== undefined).join(' ');
@@ -88,23 +83,33 @@ function operationOf(route: Route, tokens: boolean): ZodOpenApiOperationObject {
     operationId: name,
     summary,
     ...(text !== '' && { description: text }),
-    requestParams: parametersOf(route),
-    ...(body && { requestBody: { required: !isBodyOptional, content: { [JSON_TYPE]: { schema: body } } } }),
+    parameters: parametersOf(route),
+    ...(body && { requestBody: { required: !isBodyOptional, content: { [JSON_TYPE]: { schema: body.schema } } } }),
     responses: responsesOf(route, tokens),
     ...(tokens && { security: right === undefined ? [] : [{ [TOKEN]: [] }] }),
   };
 }
 
-function parametersOf({ path, query, isRepeatable }: Route): NonNullable<ZodOpenApiOperationObject['requestParams']> {
-  const names = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = '']) => [name, z.string()] as const);
-  return {
-    ...(names.length > 0 && { path: z.object(Object.fromEntries(names)) }),
-    ...(query && { query }),
-    ...(isRepeatable && { header: z.object({ 'Idempotency-Key': IdempotencyKey }) }),
+function parametersOf({ path, query, isRepeatable }: Route): object[] {
+  const names = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = '']) => name);
+  const { properties = {}, required = [] } = (query?.schema ?? {}) as {
+    readonly properties?: Readonly<Record<string, JsonSchema>>;
+    readonly required?: readonly string[];
   };
+  return [
+    ...names.map((name) => ({ in: 'path', name, schema: { type: 'string' }, required: true })),
+    ...Object.entries(properties).map(([name, { description, ...schema }]) => ({
+      in: 'query',
+      name,
+      schema,
+      ...(required.includes(name) && { required: true }),
+      description,
+    })),
+    ...(isRepeatable ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+  ];
 }
 
-function responsesOf(route: Route, tokens: boolean): ZodOpenApiOperationObject['responses'] {
+function responsesOf(route: Route, tokens: boolean): object {
   const answers = Object.entries(route.answers).map(
     ([status, { description, of }]) =>
       [status, { description, content: { [JSON_TYPE]: { schema: oneOf(of) } } }] as const,
@@ -122,7 +127,7 @@ function oneOf(names: readonly AnswerName[]): object {
 }
 
 function refTo(name: AnswerName): { $ref: string } {
-  return { $ref: `#/components/schemas/${name}` };
+  return { $ref: `${SCHEMAS}${name}` };
 }
 
 /** @param codes that it has here */

@@ -9,7 +9,6 @@ import { InvalidArgumentError } from '../errors/options.errors.js';
 import { OPERATION } from '../messages/operation.js';
 import type { TopicRef } from '../messages/topic.js';
 import type { ReceivedMessage as ReceivedFields } from './answers.js';
-import { MAX_WAIT } from './limits.js';
 import { receiveInOrder } from './receive-in-order.js';
 import {
   ExtendBody,
@@ -25,7 +24,6 @@ const RECEIVED = {
   200: { description: 'The messages; none if none was due in time.', of: ['ReceivedMessages'] },
 } as const;
 
-const WAIT = duration(0, MAX_WAIT);
 const LEASE = duration(MIN_LEASE);
 
 /** For how long a message stays away that cannot be written as JSON, in milliseconds. */
@@ -110,10 +108,10 @@ export const RECEIVING_ROUTES: readonly Route[] = [
 async function receive(
   call: Call<unknown, unknown>,
   topics: readonly TopicRef[],
-  { wait = 0, max = 1, consumer = call.caller, ...given }: ReceiveBody,
+  { wait = 0, max = 1, consumer = call.caller, lease }: ReceiveBody,
 ): Promise<Answer> {
   const { queues, log } = call;
-  const options = { ...given, consumer, max, wait: WAIT('wait', wait) };
+  const options = { ...(lease !== undefined && { lease }), consumer, max, wait };
   const received = await call.wait(async (signal) => receiveInOrder(queues.receiver, topics, { ...options, signal }));
   const texts: string[] = [];
   const messages = received.filter((message) => {

@@ -1,5 +1,5 @@
-import type * as z from 'zod';
 import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
+import type { Rule } from '../checks/rules.js';
 import type { DelayQueueReceiver } from '../consumer/delay-queue.receiver.js';
 import type { JsonAnswer } from '../http/send-json.js';
 import type { Log } from '../log.js';
@@ -75,9 +75,9 @@ export interface RouteOf<B, Q> {
   /** `undefined`: nobody needs a right for it, nor a token. If the path has `{topic}`, the right is asked for before anything else. */
   readonly right: GatewayRight | undefined;
   /** Parameters of the query, all of them texts. @defaultValue it takes none */
-  readonly query?: z.ZodObject<z.ZodRawShape> & z.ZodType<Q>;
+  readonly query?: Rule<object, Q>;
   /** @defaultValue it takes none */
-  readonly body?: z.ZodType<B>;
+  readonly body?: Rule<object, B>;
   /** Whether the body may be left out, which is the same as an empty object. @defaultValue false */
   readonly isBodyOptional?: boolean;
   /** Whether it takes an `Idempotency-Key`. @defaultValue false */

@@ -2,6 +2,7 @@ import { describe } from '../checks/describe.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { Refusal } from '../http/refusal.js';
 import { OPERATION, type Repeatable } from '../messages/operation.js';
+import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import type { Schedule } from '../schedules/schedule.interface.js';
 import type { GatewayRight } from './access.js';
 import { refusal, toProblem } from './problem.js';
@@ -63,7 +64,13 @@ export const SCHEDULE_ROUTES: readonly Route[] = [
       const { queues, id, body, by } = call;
       const topic = (await call.served(body.topic, 'operate')) as string;
       await assertKeepsTopic(call, body.topic);
-      return { status: 200, content: await queues.schedules.upsert({ ...body, id, topic }, by) };
+      return {
+        status: 200,
+        content: await queues.schedules.upsert(
+          { ...body, id, topic } as Parameters<DelayQueueSchedules['upsert']>[0],
+          by,
+        ),
+      };
     },
   }),
   route({

@@ -58,7 +58,7 @@ const DUE_TIME = named('DueTime', {
 });
 
 /** Answers epoch milliseconds. */
-const DELIVER_AT = declared(DUE_TIME, (name, given: NonNullable<PublishOptions['deliverAt']>): number => {
+export const DELIVER_AT = declared(DUE_TIME, (name, given: NonNullable<PublishOptions['deliverAt']>): number => {
   const at = toEpoch(name, given);
   if (Number.isFinite(at)) return at;
   throw new InvalidArgumentError(

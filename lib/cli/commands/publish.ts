@@ -5,7 +5,8 @@ import type { PublishOptions } from '../../messages/publish-options.interface.js
 import type { Cli, Queues } from '../cli.js';
 import { notFound } from '../cli-error.js';
 import { type AddCommand, TOPIC } from '../command.js';
-import { TIME_FORMS, readJson, toDuration, toHeaders, toNumber, toTags, toTime } from '../given-values.js';
+import { readJson, toDuration, toHeaders, toNumber, toTags, toTime } from '../given-values.js';
+import { TIME_FORMS } from '../../time/iso-time.js';
 import { example } from '../program.js';
 import { shown } from '../text.js';
 import { shownTime } from '../times.js';
