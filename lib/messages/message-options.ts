@@ -80,7 +80,7 @@ export type MessageOptions = Omit<
 export const MESSAGE_RULES = {
   key: option('Places the message in a partition; 1 to 256 characters.', ID),
   attempts: option('How many deliveries may fail before it is a dead letter, 1 to 1000.', integer(1, MAX_ATTEMPTS)),
-  backoff: option('How long to wait before the next attempt.', STORED_BACKOFF),
+  backoff: option('How long to wait between the attempts, such as {"type":"fixed","delay":"1m"}.', STORED_BACKOFF),
   timeout: option('Longest run of one handler call.', duration(1)),
   expireAfter: option('Dead letter if it is not delivered within this time after it was due.', duration(1)),
   headers: option('Stored with the payload.', HEADERS),
@@ -103,7 +103,10 @@ export const PUBLISH_RULES = {
     orElse(oneOf('reject', 'ignore', 'replace', 'earliest'), 'reject'),
   ),
   maxWait: option('If it replaces others: due at most so long after the first publish.', duration(0)),
-  replicas: option('How many replicas of Redis have to confirm the publish, and in which time.', REPLICAS),
+  replicas: option(
+    'How many replicas of Redis have to confirm the publish, and in which time, such as {"min":1,"timeout":"1s"}.',
+    REPLICAS,
+  ),
 } satisfies Rules<PublishOptions>;
 
 /** Checks the options of a publish. */
