@@ -144,7 +144,7 @@ const LAYERS = {
       'store',
       'messages',
     ],
-    packages: ['@nestjs/common', '@nestjs/core', 'rou3', 'uuid', 'zod', 'zod-openapi'],
+    packages: ['@nestjs/common', '@nestjs/core', 'rou3', 'uuid'],
   },
   // It runs in a browser, so of the rest it takes types alone; the build fails at anything else.
   'dashboard/browser': {

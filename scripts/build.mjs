@@ -8,6 +8,7 @@ import { dirname, join, relative } from 'node:path';
 
 import { build as buildPages } from 'vite';
 
+import { writeAnswerTable } from './setup/answer-table.mjs';
 import { bundle } from './setup/bundle.mjs';
 import { SetupFailure, runScript } from './setup/failure.mjs';
 import { writeScriptTable } from './setup/lua-script-table.mjs';
@@ -19,13 +20,14 @@ const CODE = join(DIST, 'cjs');
 
 /** Files that not every user of the library needs, and that are loaded by themselves. */
 const APART =
-  /^(?:lib[\\/](?:cli|dashboard|gateway|http|nest|testing|engines[\\/]embedded)|node_modules[\\/](?:rou3|zod|zod-openapi))[\\/]/;
+  /^(?:lib[\\/](?:cli|dashboard|gateway|http|nest|testing|engines[\\/]embedded)|node_modules[\\/]rou3)[\\/]/;
 
 const { bin, exports, peerDependenciesMeta } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 
 await runScript(async () => {
   rmSync(DIST, { recursive: true, force: true });
   writeScriptTable();
+  writeAnswerTable();
   writeScripts();
   await Promise.all([writeCode(), writePages(), writeDeclarations()]);
   return 0;

@@ -32,10 +32,11 @@ import {
  * @publicApi
  */
 export interface Explanation {
-  /** The first cause that holds, in the order of {@link EXPLAIN_CAUSES}. */
+  /** The first cause that holds, in the order of `EXPLAIN_CAUSES`. */
   readonly cause: ExplainCause;
   /** The other causes that hold, in the same order: what would keep the message waiting without the first one. */
   readonly also: readonly ExplainCause[];
+  /** What the explanation is based on. */
   readonly facts: ExplainFacts;
   /** What the cause means and what to do, in English. */
   readonly advice: string;
@@ -47,13 +48,17 @@ export interface Explanation {
  * @publicApi
  */
 export interface ExplainFacts {
+  /** Where it was looked for. */
   readonly topic: string;
+  /** Names the message. */
   readonly id: string;
   /** Its key; the id, if it was published without one. */
   readonly key: string | undefined;
+  /** Where it is in the topic. */
   readonly partition: number | undefined;
   /** When the facts were read, on the Redis server's clock. */
   readonly at: Date | undefined;
+  /** Where it is now. */
   readonly state: 'scheduled' | 'in-flight' | 'dead' | 'finished' | undefined;
   /** When it is due, if it is scheduled; when it was due, if it is in flight: its handler has not begun before. */
   readonly dueAt: Date | undefined;
@@ -63,9 +68,11 @@ export interface ExplainFacts {
   readonly leaseEndsAt: Date | undefined;
   /** When it died, if it is a dead letter. */
   readonly diedAt: Date | undefined;
-  /** When it ended and what became of it, if it is finished and kept. */
+  /** When it ended, if it is finished and kept. */
   readonly finishedAt: Date | undefined;
+  /** What became of it, if it is finished and kept. */
   readonly outcome: FinishedOutcome | undefined;
+  /** When it was published. */
   readonly publishedAt: Date | undefined;
   /** Deliveries so far. */
   readonly deliveries: number | undefined;
@@ -97,8 +104,9 @@ export interface ExplainFacts {
   readonly owner: string | undefined;
   /** Whether that one lives, by its heartbeats. */
   readonly ownerAlive: boolean | undefined;
-  /** Most handler calls of the owner at once, and how many ran when it said so last. */
+  /** Most handler calls of the owner at once. */
   readonly ownerConcurrency: number | undefined;
+  /** How many handler calls of the owner ran when it said so last. */
   readonly ownerBusy: number | undefined;
 }
 

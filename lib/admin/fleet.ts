@@ -73,9 +73,11 @@ export interface FleetProcess {
  * @publicApi
  */
 export interface FleetReceiver {
+  /** The topic that it receives. */
   readonly topic: string;
-  /** The name that it gives, see `ReceiveOptions.consumer`. */
+  /** The name that it gives as `consumer`. */
   readonly consumer: string;
+  /** Whether it has or wants messages, has asked lately, or has not come back. */
   readonly state: ReceiverState;
   /** Its calls that wait for messages. */
   readonly waiting: number;

@@ -15,9 +15,13 @@ import { fromStoredId } from '../messages/stored-id.js';
  * @publicApi
  */
 export interface MessageDetails {
+  /** Names the message. */
   readonly id: string;
+  /** Its key; the id, if it was published without one. */
   readonly key: string;
+  /** Where it was published. */
   readonly topic: string;
+  /** Where it is in the topic. */
   readonly partition: number;
   /** `'finished'`: it has ended, and the topic's option `finished` keeps what became of it. */
   readonly state: 'scheduled' | 'in-flight' | 'dead' | 'finished';
@@ -35,6 +39,7 @@ export interface MessageDetails {
   readonly process: string | undefined;
   /** `undefined` if what is stored cannot be decoded, or this process lacks its serializer; {@link raw} has it. */
   readonly payload: unknown;
+  /** As they were published. */
   readonly headers: Readonly<Record<string, string>>;
   /** What it can be found by. Finished messages are not found by their tags any more. */
   readonly tags: readonly string[];

@@ -25,7 +25,9 @@ export interface TopicCounts {
   readonly blocked: number;
   /** Of those that are blocked, the ones whose time has come. They are late like those that are `due`, and start once others of their key end. */
   readonly blockedDue: number;
+  /** Messages that are being handled. */
   readonly inFlight: number;
+  /** Dead letters. */
   readonly dead: number;
   /** Messages that have ended and are kept. */
   readonly finished: number;
@@ -44,6 +46,7 @@ export interface TopicCounts {
    * For a topic, that of the partition that is held longest.
    */
   readonly heldUntil: Date | undefined;
+  /** What has happened so far. */
   readonly counters: TopicCounters;
 }
 
@@ -57,6 +60,7 @@ export interface TopicCounters {
   readonly published: number;
   /** Deliveries; each attempt counts. */
   readonly delivered: number;
+  /** Messages that were handled. */
   readonly acked: number;
   /** Attempts that failed and are repeated. */
   readonly retried: number;
@@ -78,6 +82,7 @@ export interface TopicCounters {
  * @publicApi
  */
 export interface PartitionStatus extends TopicCounts {
+  /** Its number, from 0. */
   readonly partition: number;
   /** Names the process that owns it; `undefined` if none does, or its session has ended. */
   readonly owner: string | undefined;
@@ -89,6 +94,7 @@ export interface PartitionStatus extends TopicCounts {
  * @publicApi
  */
 export interface TopicStats extends TopicCounts {
+  /** The topic that is counted. */
   readonly topic: string;
   /** Those that have answered, ascending. */
   readonly partitions: readonly PartitionStatus[];

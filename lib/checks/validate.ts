@@ -12,18 +12,24 @@ export function isWithin(value: unknown, min: number, max: number): value is num
  * @throws InvalidArgumentError if `value` is not an object, or has a property that is not `allowed`
  */
 export function assertOptions(name: string, value: unknown, allowed: readonly string[]): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new InvalidArgumentError(`${name} must be an object. Given: ${describe(value)}.`);
-  }
+  assertObject(name, value);
   // `Object.keys` would make an array for every message.
   for (const property in value) {
-    if (Object.hasOwn(value, property) && !allowed.includes(property)) {
-      throw new InvalidArgumentError(
-        `There is no option '${property}' in ${withinSentence(name)}.${meantOption(property, allowed)} ` +
-          `Known options: ${allowed.join(', ')}.`,
-      );
-    }
+    if (Object.hasOwn(value, property) && !allowed.includes(property)) throw unknownOption(name, property, allowed);
   }
+}
+
+/** @throws InvalidArgumentError unless it is an object, and no list */
+export function assertObject(name: string, value: unknown): asserts value is object {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+  throw new InvalidArgumentError(`${name} must be an object. Given: ${describe(value)}.`);
+}
+
+export function unknownOption(name: string, option: string, known: readonly string[]): InvalidArgumentError {
+  return new InvalidArgumentError(
+    `There is no option '${option}' in ${withinSentence(name)}.${meantOption(option, known)} ` +
+      `Known options: ${known.join(', ')}.`,
+  );
 }
 
 /** @throws InvalidArgumentError unless it is true or false */

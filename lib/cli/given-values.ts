@@ -3,14 +3,12 @@ import { readFileSync } from 'node:fs';
 import { NoJsonError, parseExactJson } from '../checks/exact-json.js';
 import { SerializationError } from '../errors/publishing.errors.js';
 import type { MessageRef } from '../messages/message-ref.js';
-import { isoToEpoch } from '../time/iso-time.js';
+import { TIME_FORMS, isoToEpoch } from '../time/iso-time.js';
 import { usageError } from './cli-error.js';
 import { type Terminal, readInput } from './terminal.js';
 
 /** What is less was meant as seconds or as a year: in milliseconds it is before March 1973. */
 const MIN_EPOCH = 100_000_000_000;
-
-export const TIME_FORMS = "ISO 8601 with its zone, such as '2026-12-24T18:00:00Z', or epoch milliseconds";
 
 /** Reads a number; what it may be, the library checks. */
 export function toNumber(text: string): number {

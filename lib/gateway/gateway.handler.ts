@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MAX_CONSUMER_LENGTH } from '../checks/limits.js';
+import { objectOf } from '../checks/rules.js';
 import { isGone, whenLost } from '../http/carrier.js';
 import { foreignPage } from '../http/foreign-page.js';
 import { type BodyRules, readJson, saysJson } from '../http/read-json.js';
@@ -7,7 +8,6 @@ import { sendJson } from '../http/send-json.js';
 import type { Log } from '../log.js';
 import type { TopicRef } from '../messages/topic.js';
 import type { GatewayRight, ServedTopics } from './access.js';
-import { checkedValue, strictObject } from './checked-value.js';
 import { operationOf } from './idempotency.js';
 import type { GatewayLimits } from './limits.js';
 import { problemAnswer, refusal, toProblem } from './problem.js';
@@ -54,7 +54,7 @@ class AccessFailure extends Error {
   }
 }
 
-const NO_QUERY = strictObject({});
+const NO_QUERY = objectOf({});
 
 /** Answers the requests of the gateway, whatever it is mounted in. */
 export class GatewayHandler {
@@ -142,7 +142,7 @@ export class GatewayHandler {
   async #body({ request, body: given }: GatewayRequest, route: Route): Promise<unknown> {
     if (!route.body) return undefined;
     const body = await readJson(request, this.#bodyRules, given);
-    if (body !== undefined) return checkedValue('The body', route.body, body);
+    if (body !== undefined) return route.body('The body', body as object);
     if (route.isBodyOptional) return {};
     throw refusal('INVALID_ARGUMENT', 'The body is missing. Send JSON.');
   }
@@ -187,7 +187,7 @@ function queryOf({ search }: GatewayRequest, { query = NO_QUERY }: Route): unkno
   const names = [...parameters.keys()];
   const twice = names.find((name, i) => names.indexOf(name) < i);
   if (twice !== undefined) throw refusal('INVALID_ARGUMENT', `The query has '${twice}' more than once.`);
-  return checkedValue('The query', query, Object.fromEntries(parameters));
+  return query('The query', Object.fromEntries(parameters));
 }
 
 /** A browser asks before it sends JSON to another site, and before it sends another method than POST. */

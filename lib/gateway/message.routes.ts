@@ -7,15 +7,6 @@ import { PublishManyError } from '../messages/publish-many.error.js';
 import type { PublishOptions, PublishedMessage } from '../messages/publish-options.interface.js';
 import { type TopicRef, topicName } from '../messages/topic.js';
 import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
-import {
-  CancelAnswer,
-  CancelTaggedAnswer,
-  ExplanationAnswer,
-  Message,
-  PublishResults,
-  Published,
-  RescheduleAnswer,
-} from './answer-schemas.js';
 import { messageIdOf } from './idempotency.js';
 import { type Problem, refusal, toProblem } from './problem.js';
 import { KeyQuery, type NewMessage, PublishBody, RescheduleBody, TagQuery } from './request-schemas.js';
@@ -34,8 +25,8 @@ export const MESSAGE_ROUTES: readonly Route[] = [
     body: PublishBody,
     isRepeatable: true,
     answers: {
-      201: { description: 'It was published, or all were.', schema: Published },
-      207: { description: 'Some of many were refused.', schema: PublishResults },
+      201: { description: 'It was published, or all were.', of: ['PublishedMessage', 'PublishedMessages'] },
+      207: { description: 'Some of many were refused.', of: ['PublishResults'] },
     },
     problems: ['INVALID_PAYLOAD', 'PAYLOAD_TOO_LARGE', 'DUPLICATE_MESSAGE', 'NOT_REPLICATED'],
     async run(call) {
@@ -52,7 +43,7 @@ export const MESSAGE_ROUTES: readonly Route[] = [
     summary: 'Look a message up',
     right: 'read',
     query: KeyQuery,
-    answers: { 200: { description: 'The message as it is stored.', schema: Message } },
+    answers: { 200: { description: 'The message as it is stored.', of: ['Message'] } },
     problems: ['MESSAGE_NOT_FOUND'],
     async run(call) {
       const { queues, topic, id } = call;
@@ -71,7 +62,7 @@ export const MESSAGE_ROUTES: readonly Route[] = [
     summary: 'Cancel a message',
     right: 'publish',
     query: KeyQuery,
-    answers: { 200: { description: 'What became of it.', schema: CancelAnswer } },
+    answers: { 200: { description: 'What became of it.', of: ['CancelResult'] } },
     problems: [],
     async run(call) {
       const { topic, by } = call;
@@ -85,7 +76,7 @@ export const MESSAGE_ROUTES: readonly Route[] = [
     summary: 'Cancel all messages that carry a tag',
     right: 'publish',
     query: TagQuery,
-    answers: { 200: { description: 'How many.', schema: CancelTaggedAnswer } },
+    answers: { 200: { description: 'How many.', of: ['CancelTaggedResult'] } },
     problems: [],
     run: async ({ queues, topic, query, by }) => ({
       status: 200,
@@ -100,7 +91,7 @@ export const MESSAGE_ROUTES: readonly Route[] = [
     right: 'publish',
     query: KeyQuery,
     body: RescheduleBody,
-    answers: { 200: { description: 'Whether it was moved, or why not.', schema: RescheduleAnswer } },
+    answers: { 200: { description: 'Whether it was moved, or why not.', of: ['RescheduleResult'] } },
     problems: [],
     async run(call) {
       const { topic, body, by } = call;
@@ -114,7 +105,7 @@ export const MESSAGE_ROUTES: readonly Route[] = [
     summary: 'Say why a message has not run, or what became of it',
     right: 'read',
     query: KeyQuery,
-    answers: { 200: { description: 'One cause, the facts, and what to do.', schema: ExplanationAnswer } },
+    answers: { 200: { description: 'One cause, the facts, and what to do.', of: ['Explanation'] } },
     problems: [],
     async run(call) {
       const { queues, topic } = call;
@@ -179,14 +170,15 @@ function toResult({ log }: Call<unknown, unknown>, result: PromiseSettledResult<
 /** A message that has no id gets one if the operation may be asked for again. */
 function toPublish(
   { operation }: Call<unknown, unknown>,
-  { payload, ...options }: NewMessage,
+  { payload, ...given }: NewMessage,
   place: number,
 ): { payload: unknown; options: PublishOptions & Repeatable } {
+  const options = given as PublishOptions;
   if (operation === undefined) return { payload, options };
-  const named = options.id === undefined ? { id: messageIdOf(operation, place), onDuplicate: 'ignore' as const } : {};
-  return { payload, options: { ...named, ...options, [OPERATION]: operation } };
+  const { id = messageIdOf(operation, place), onDuplicate = options.id === undefined ? 'ignore' : 'reject' } = options;
+  return { payload, options: { ...options, id, onDuplicate, [OPERATION]: operation } };
 }
 
-function refOf({ id, query: { key } }: Call<unknown, { readonly key?: string }>): MessageRef {
+function refOf({ id, query: { key } }: Call<unknown, { readonly key?: string | undefined }>): MessageRef {
   return key === undefined ? id : { id, key };
 }

@@ -1,7 +1,6 @@
-import * as z from 'zod';
-import { type ZodOpenApiOperationObject, createDocument } from 'zod-openapi';
+import type { JsonSchema } from '../checks/rules.js';
 import { VERSION } from '../version.js';
-import { problemOf } from './answer-schemas.js';
+import { ANSWERS, type AnswerName } from './answer-table.js';
 import { PROBLEMS, PROBLEM_TYPE, type ProblemCode } from './problem.js';
 import type { Route } from './route.js';
 
@@ -24,47 +23,59 @@ const COMMON: readonly ProblemCode[] = [
 ];
 const OF_BODIES: readonly ProblemCode[] = ['INVALID_JSON', 'SERIALIZATION', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
 
-const IdempotencyKey = z
-  .string()
-  .min(1)
-  .max(255)
-  .regex(/^[ -~]+$/)
-  .exactOptional()
-  .meta({
-    param: { id: 'IdempotencyKey' },
-    description:
-      'The same request with the same key within two minutes gets the first answer, and nothing happens twice. A message that is ' +
-      'published with a key and without an id gets an id that is made of both.',
-  });
+const IDEMPOTENCY_KEY = {
+  in: 'header',
+  name: 'Idempotency-Key',
+  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
+  description:
+    'The same request with the same key within two minutes gets the first answer, and nothing happens twice. A message that is ' +
+    'published with a key and without an id gets an id that is made of both.',
+} as const;
+
+const SCHEMAS = '#/components/schemas/';
 
 /** The document that describes routes, as OpenAPI 3.1 has it, but for where they are. */
 export function openApiDocument(routes: readonly Route[], { tokens }: DocumentOptions): object {
-  const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
+  const paths: Record<string, Record<string, object>> = {};
+  const schemas: Record<string, unknown> = {};
   for (const route of routes) {
-    (paths[route.path] ??= {})[route.method.toLowerCase()] = operationOf(route, tokens);
+    const operation = placed(operationOf(route, tokens), schemas);
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = operation as object;
   }
-  return createDocument(
-    {
-      openapi: '3.1.0',
-      info: {
-        title: 'nestjs-delay-queue gateway',
-        version: VERSION,
-        description: 'Delayed messages over HTTP, for programs in any language.',
-        license: { name: 'MIT', identifier: 'MIT' },
-      },
-      paths,
-      ...(tokens && { components: { securitySchemes: { [TOKEN]: { type: 'http', scheme: 'bearer' } } } }),
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'nestjs-delay-queue gateway',
+      version: VERSION,
+      description: 'Delayed messages over HTTP, for programs in any language.',
+      license: { name: 'MIT', identifier: 'MIT' },
     },
-    {
-      // Answers of a later version may have more.
-      override: ({ jsonSchema, zodSchema, io }) => {
-        if (io === 'output' && zodSchema instanceof z.ZodObject) delete jsonSchema.additionalProperties;
-      },
+    paths,
+    components: {
+      schemas,
+      parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
+      ...(tokens && { securitySchemes: { [TOKEN]: { type: 'http', scheme: 'bearer' } } }),
     },
-  );
+  };
 }
 
-function operationOf(route: Route, tokens: boolean): ZodOpenApiOperationObject {
+/** Moves what has a name to the schemas of the document. */
+function placed(part: unknown, schemas: Record<string, unknown>): unknown {
+  if (Array.isArray(part)) return part.map((item) => placed(item, schemas));
+  if (typeof part !== 'object' || part === null) return part;
+  const { $defs = ANSWERS, ...rest } = part as JsonSchema;
+  const { $ref } = rest;
+  if (typeof $ref === 'string' && $ref.startsWith(SCHEMAS)) {
+    const name = $ref.slice(SCHEMAS.length);
+    // Some refer to themselves.
+    if (!Object.hasOwn(schemas, name)) schemas[name] = {};
+    else return rest;
+    schemas[name] = placed(($defs as Readonly<Record<string, unknown>>)[name], schemas);
+  }
+  return Object.fromEntries(Object.entries(rest).map(([name, inner]) => [name, placed(inner, schemas)]));
+}
+
+function operationOf(route: Route, tokens: boolean): object {
   const { name, summary, description, right, body, isBodyOptional = false } = route;
   const needs = right === undefined ? undefined : `It needs the right \`${right}\` for each topic.`;
   const text = [description, needs].filter((part) => part !== undefined).join(' ');
@@ -72,31 +83,57 @@ function operationOf(route: Route, tokens: boolean): ZodOpenApiOperationObject {
     operationId: name,
     summary,
     ...(text !== '' && { description: text }),
-    requestParams: parametersOf(route),
-    ...(body && { requestBody: { required: !isBodyOptional, content: { [JSON_TYPE]: { schema: body } } } }),
+    parameters: parametersOf(route),
+    ...(body && { requestBody: { required: !isBodyOptional, content: { [JSON_TYPE]: { schema: body.schema } } } }),
     responses: responsesOf(route, tokens),
     ...(tokens && { security: right === undefined ? [] : [{ [TOKEN]: [] }] }),
   };
 }
 
-function parametersOf({ path, query, isRepeatable }: Route): NonNullable<ZodOpenApiOperationObject['requestParams']> {
-  const names = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = '']) => [name, z.string()] as const);
-  return {
-    ...(names.length > 0 && { path: z.object(Object.fromEntries(names)) }),
-    ...(query && { query }),
-    ...(isRepeatable && { header: z.object({ 'Idempotency-Key': IdempotencyKey }) }),
+function parametersOf({ path, query, isRepeatable }: Route): object[] {
+  const names = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = '']) => name);
+  const { properties = {}, required = [] } = (query?.schema ?? {}) as {
+    readonly properties?: Readonly<Record<string, JsonSchema>>;
+    readonly required?: readonly string[];
   };
+  return [
+    ...names.map((name) => ({ in: 'path', name, schema: { type: 'string' }, required: true })),
+    ...Object.entries(properties).map(([name, { description, ...schema }]) => ({
+      in: 'query',
+      name,
+      schema,
+      ...(required.includes(name) && { required: true }),
+      description,
+    })),
+    ...(isRepeatable ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+  ];
 }
 
-function responsesOf(route: Route, tokens: boolean): ZodOpenApiOperationObject['responses'] {
+function responsesOf(route: Route, tokens: boolean): object {
   const answers = Object.entries(route.answers).map(
-    ([status, { description, schema }]) => [status, { description, content: { [JSON_TYPE]: { schema } } }] as const,
+    ([status, { description, of }]) =>
+      [status, { description, content: { [JSON_TYPE]: { schema: oneOf(of) } } }] as const,
   );
   const problems = Array.from(problemsOf(route, tokens), ([status, codes]) => {
     const description = codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' ');
     return [String(status), { description, content: { [PROBLEM_TYPE]: { schema: problemOf(codes) } } }] as const;
   });
   return Object.fromEntries([...answers, ...problems]);
+}
+
+function oneOf(names: readonly AnswerName[]): object {
+  const [only, ...others] = names.map(refTo);
+  return others.length === 0 ? (only as object) : { anyOf: [only, ...others] };
+}
+
+function refTo(name: AnswerName): { $ref: string } {
+  return { $ref: `${SCHEMAS}${name}` };
+}
+
+/** @param codes that it has here */
+function problemOf(codes: readonly ProblemCode[]): object {
+  const code = { type: 'string', enum: codes };
+  return { allOf: [refTo('Problem'), { type: 'object', properties: { code }, required: ['code'] }] };
 }
 
 /** What a route can be refused with, by status. */

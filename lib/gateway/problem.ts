@@ -1,4 +1,4 @@
-import { toPayloadIssues } from '../checks/payload-issues.js';
+import { type PayloadIssue, toPayloadIssues } from '../checks/payload-issues.js';
 import { DelayQueueError } from '../errors/delay-queue.error.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { InvalidPayloadError } from '../errors/publishing.errors.js';
@@ -39,15 +39,20 @@ export type ProblemCode = keyof typeof PROBLEMS;
 
 export const PROBLEM_CODES = Object.keys(PROBLEMS) as readonly ProblemCode[];
 
-/** As RFC 9457 has it. */
+/** Why a request was refused, as RFC 9457 has it. */
 export interface Problem {
+  /** The code as a URN. */
   readonly type: string;
+  /** Names what is wrong, the same for each problem of the code. */
   readonly title: string;
+  /** That of the answer; of one of many messages, the one that it would have alone. */
   readonly status: number;
+  /** What was given, what is allowed, and what to do. */
   readonly detail: string;
+  /** Tells problems apart. */
   readonly code: ProblemCode;
   /** What the schema of the topic found wrong, if the code is `INVALID_PAYLOAD`. */
-  readonly issues?: readonly object[];
+  readonly issues?: readonly PayloadIssue[];
 }
 
 export const PROBLEM_TYPE = 'application/problem+json';

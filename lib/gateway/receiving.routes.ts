@@ -8,8 +8,7 @@ import { UnrecoverableError } from '../errors/handling.errors.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { OPERATION } from '../messages/operation.js';
 import type { TopicRef } from '../messages/topic.js';
-import { ExtendResult, type ReceivedFields, ReceivedMessages, SettleResult } from './answer-schemas.js';
-import { MAX_WAIT } from './limits.js';
+import type { ReceivedMessage as ReceivedFields } from './answers.js';
 import { receiveInOrder } from './receive-in-order.js';
 import {
   ExtendBody,
@@ -22,10 +21,9 @@ import {
 import { type Answer, type Call, type Route, route } from './route.js';
 
 const RECEIVED = {
-  200: { description: 'The messages; none if none was due in time.', schema: ReceivedMessages },
+  200: { description: 'The messages; none if none was due in time.', of: ['ReceivedMessages'] },
 } as const;
 
-const WAIT = duration(0, MAX_WAIT);
 const LEASE = duration(MIN_LEASE);
 
 /** For how long a message stays away that cannot be written as JSON, in milliseconds. */
@@ -74,7 +72,7 @@ export const RECEIVING_ROUTES: readonly Route[] = [
     right: 'receive',
     body: SettleBody,
     isRepeatable: true,
-    answers: { 200: { description: 'What became of each.', schema: SettleResult } },
+    answers: { 200: { description: 'What became of each.', of: ['SettleResult', 'SettleResults'] } },
     problems: ['RECEIVER_UNAVAILABLE'],
     async run(call) {
       const { queues, operation, body } = call;
@@ -95,7 +93,7 @@ export const RECEIVING_ROUTES: readonly Route[] = [
     summary: 'Extend the leases of received messages',
     right: 'receive',
     body: ExtendBody,
-    answers: { 200: { description: 'What became of each.', schema: ExtendResult } },
+    answers: { 200: { description: 'What became of each.', of: ['ExtendResult', 'ExtendResults'] } },
     problems: ['RECEIVER_UNAVAILABLE'],
     async run(call) {
       const { queues, body } = call;
@@ -110,10 +108,10 @@ export const RECEIVING_ROUTES: readonly Route[] = [
 async function receive(
   call: Call<unknown, unknown>,
   topics: readonly TopicRef[],
-  { wait = 0, max = 1, consumer = call.caller, ...given }: ReceiveBody,
+  { wait = 0, max = 1, consumer = call.caller, lease }: ReceiveBody,
 ): Promise<Answer> {
   const { queues, log } = call;
-  const options = { ...given, consumer, max, wait: WAIT('wait', wait) };
+  const options = { ...(lease !== undefined && { lease }), consumer, max, wait };
   const received = await call.wait(async (signal) => receiveInOrder(queues.receiver, topics, { ...options, signal }));
   const texts: string[] = [];
   const messages = received.filter((message) => {

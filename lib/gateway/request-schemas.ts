@@ -1,194 +1,186 @@
-import * as z from 'zod';
-import { MAX_BATCH } from '../store/partition.js';
-import { MAX_CONSUMER_LENGTH, MAX_TAGS } from '../checks/limits.js';
-import type { PublishOptions } from '../messages/publish-options.interface.js';
+import { describe } from '../checks/describe.js';
+import { isPlainObject } from '../checks/kinds.js';
+import { MAX_CONSUMER_LENGTH } from '../checks/limits.js';
+import {
+  type AnyRules,
+  type Rule,
+  type Rules,
+  declared,
+  described,
+  duration,
+  integer,
+  listOf,
+  named,
+  objectOf,
+  oneOf,
+  option,
+  optional,
+  schemaOf,
+  text,
+} from '../checks/rules.js';
 import type { ReceiveOptions } from '../consumer/delay-queue.receiver.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
+import { DELIVER_AT, MESSAGE_RULES, PUBLISH_RULES } from '../messages/message-options.js';
+import type { PublishOptions } from '../messages/publish-options.interface.js';
+import { SCHEDULE_RULES } from '../schedules/check-schedule.js';
 import type { ScheduleRule, ScheduledMessageOptions } from '../schedules/schedule.interface.js';
-import { isoToEpoch } from '../time/iso-time.js';
-import { listOf, strictObject, textsByName } from './checked-value.js';
+import { MAX_BATCH } from '../store/partition.js';
+import type { Duration } from '../time/duration.js';
+import { TIME_FORMS, isoToEpoch } from '../time/iso-time.js';
+import type { LocalTime } from '../time/local-time.js';
 import { MAX_MANY, MAX_WAIT } from './limits.js';
 
-/** What options take, by their names: one that is new fails to compile until it is served. */
-type Shape<T> = Readonly<Record<keyof T, z.ZodType>>;
-
-/**
- * What may be left out. Since JSON has no `undefined`, what is there is never that, as in zod's `exactOptional()`; but that one tries what is not
- * there as well, which takes half of the time of a check.
- */
-function optional<S extends z.ZodType>(schema: S): z.ZodExactOptional<S> {
-  return schema.optional() as unknown as z.ZodExactOptional<S>;
+/** The library makes of an option what is used; the gateway checks it, and passes it on as it was given. */
+function passed<Given>(rule: Rule<never, unknown>): Rule<unknown, Given> {
+  const check = (name: string, given: unknown): Given => {
+    rule(name, given as never);
+    return given as Given;
+  };
+  return Object.assign(check, { schema: rule.schema, isOptional: rule.isOptional });
 }
 
-const Duration = z
-  .union([z.number().min(0), z.string()], {
-    error: "must be milliseconds, or a number with a unit such as '30s' or '1h30m'",
-  })
-  .meta({ id: 'Duration', description: "Milliseconds, or a number with a unit: '30s', '1h30m'." });
+type Passed<Options> = { readonly [Option in keyof Options]-?: Rule<unknown, Options[Option] | undefined> };
 
-const isoTime = z
-  .string()
-  .refine((text) => isoToEpoch(text) !== undefined)
-  .transform((text) => isoToEpoch(text) as number)
-  .meta({ format: 'date-time' });
+function allPassed<Options>(rules: AnyRules): Passed<Options> {
+  return Object.fromEntries(Object.entries(rules).map(([name, rule]) => [name, passed(rule)])) as Passed<Options>;
+}
 
-const TIME_FORMS = "ISO 8601 with its zone, such as '2026-12-24T18:00:00Z', or epoch milliseconds";
+const DUE_FORMS = `${TIME_FORMS}, or { local, timeZone }`;
 
-const Time = z
-  .union([isoTime, z.number()], { error: `must be ${TIME_FORMS}` })
-  .meta({ id: 'Time', description: 'ISO 8601 with its zone, or epoch milliseconds.' });
+/** The same for a time, which JSON has as a text too. */
+function timeOf<Time>(rule: Rule<never, unknown>, forms = TIME_FORMS): Rule<unknown, Time | number> {
+  const check = (name: string, given: unknown): Time | number => {
+    const time = typeof given === 'string' ? isoToEpoch(given) : given;
+    const isOne = typeof time === 'number' || (forms === DUE_FORMS && isPlainObject(time));
+    if (!isOne && given !== undefined) {
+      throw new InvalidArgumentError(`${name} must be ${forms}. Given: ${describe(given)}.`);
+    }
+    rule(name, time as never);
+    return time as Time | number;
+  };
+  return Object.assign(check, { schema: rule.schema, isOptional: rule.isOptional });
+}
 
-const LocalTime = strictObject({
-  local: z.string().describe("Without an offset, such as '2026-12-24T18:00'."),
-  timeZone: z.string().describe("A name of the IANA database, such as 'Europe/Berlin'."),
-}).meta({ id: 'LocalTime', description: 'A time as the clocks of a time zone show it.' });
+/** One of two objects: the other one if it is given this property. */
+function either<One, Other>(
+  one: Rule<object, One>,
+  property: string,
+  other: Rule<object, Other>,
+): Rule<object, One | Other> {
+  return declared({ anyOf: [one.schema, other.schema] }, (name, given) =>
+    isPlainObject(given) && Object.hasOwn(given, property) ? other(name, given) : one(name, given),
+  );
+}
 
-const DueTime = z
-  .union([isoTime, z.number(), LocalTime], { error: `must be ${TIME_FORMS}, or { local, timeZone }` })
-  .meta({
-    id: 'DueTime',
-    description: 'ISO 8601 with its zone, epoch milliseconds, or a local time. A time that has passed means at once.',
-  });
+/** An object that the document has under this name. */
+function body<R extends AnyRules>(name: string, rules: R) {
+  return objectOf(rules, named(name, schemaOf(rules)));
+}
 
-const jitter = optional(z.number().min(0).max(1));
-
-const Backoff = z
-  .discriminatedUnion('type', [
-    strictObject({ type: z.literal('fixed'), delay: Duration }),
-    strictObject({
-      type: z.literal('exponential'),
-      delay: Duration,
-      factor: optional(z.number().min(1).max(10)),
-      maxDelay: optional(Duration),
-      jitter,
-    }),
-    strictObject({ type: z.literal('steps'), delays: listOf(Duration, { min: 1, max: 100 }), jitter }),
-  ])
-  .meta({ id: 'Backoff', description: 'How long to wait before the next attempt.' });
-
-const name = z.string().min(1).max(256);
-
-/** What messages of schedules take too. */
-const MESSAGE_OPTIONS = {
-  key: optional(name).describe('Places the message in a partition; 1 to 256 characters.'),
-  headers: optional(textsByName()).describe('Stored with the payload.'),
-  tags: optional(listOf(z.string(), { max: MAX_TAGS })).describe(
-    'Words by which messages can be listed and cancelled.',
-  ),
-  attempts: optional(z.int()).describe('How many deliveries may fail before it is a dead letter, 1 to 1000.'),
-  backoff: optional(Backoff),
-  timeout: optional(Duration),
-  expireAfter: optional(Duration),
-} satisfies Shape<ScheduledMessageOptions>;
-
-const PUBLISH_OPTIONS = {
-  id: optional(name).describe('Names the message; 1 to 256 characters. If it is left out, one is made.'),
-  ...MESSAGE_OPTIONS,
-  delay: optional(Duration),
-  deliverAt: optional(DueTime),
-  onDuplicate: optional(z.enum(['reject', 'ignore', 'replace', 'earliest'])).describe('What happens if the id exists.'),
-  maxWait: optional(Duration),
-  replicas: optional(strictObject({ min: z.int(), timeout: Duration })).describe(
-    'How many replicas of Redis have to confirm the publish, and in which time.',
-  ),
-} satisfies Shape<PublishOptions>;
-
-export const NewMessage = strictObject({
-  payload: z.unknown().describe('Any JSON; with its headers at most 1 MiB.'),
-  ...PUBLISH_OPTIONS,
-}).meta({ id: 'NewMessage' });
-
-export type NewMessage = z.output<typeof NewMessage>;
-
-const HandlerError = strictObject({
-  name: z.string(),
-  message: z.string(),
-  stack: optional(z.string()),
-}).meta({ id: 'HandlerError', description: 'What a handler has thrown. Its texts are kept up to 4,096 characters.' });
-
-const Settlement = strictObject({
-  receipt: z.string().describe('What a received message has.'),
-  outcome: z.enum(['ack', 'retry', 'dead', 'release']),
-  delay: optional(Duration).describe(
-    'Until it comes again. Left out, a retry comes by its backoff, and what is released at once.',
-  ),
-  reason: optional(z.string()).describe('Of a retry or a dead letter: why. It is kept with the message.'),
-  error: optional(HandlerError).describe(
-    'In place of a reason: what was thrown. It is kept as that of a handler in Node.js.',
-  ),
-}).meta({ id: 'Settlement' });
-
-export type Settlement = z.output<typeof Settlement>;
-
-const Extension = strictObject({
-  receipt: z.string().describe('What a received message has.'),
-  lease: Duration,
-}).meta({ id: 'Extension' });
-
-export type Extension = z.output<typeof Extension>;
-
-const MANY = { min: 1, max: MAX_MANY } as const;
-
-export const PublishBody = z.union([
-  NewMessage,
-  strictObject({ messages: listOf(NewMessage, MANY) }).meta({ id: 'NewMessages' }),
-]);
-
-export const SettleBody = z.union([
-  Settlement,
-  strictObject({ settlements: listOf(Settlement, MANY) }).meta({ id: 'Settlements' }),
-]);
-
-export const ExtendBody = z.union([
-  Extension,
-  strictObject({ extensions: listOf(Extension, MANY) }).meta({ id: 'Extensions' }),
-]);
-
-const RECEIVE_OPTIONS = {
-  max: optional(z.int()).describe(`Most messages, 1 to ${MAX_BATCH}; 1 if it is left out.`),
-  wait: optional(Duration).describe(
-    `Longest time until the answer if nothing is due, at most ${MAX_WAIT / 1000} s; 0 if it is left out.`,
-  ),
-  lease: optional(Duration).describe(
-    'For how long the messages are yours, at least 1 s; that of the gateway if it is left out. With 0 they are delivered at most once: gone ' +
-      'when they are received.',
-  ),
-  consumer: optional(z.string().min(1).max(MAX_CONSUMER_LENGTH)).describe(
-    'Names whoever receives, for those who look at the fleet. Left out, it is the name of the token, or of whoever `actor` tells, or else the ' +
-      'address that the request comes from.',
-  ),
-} satisfies Shape<Omit<ReceiveOptions, 'signal'>>;
-
-export const ReceiveBody = strictObject(RECEIVE_OPTIONS).meta({ id: 'Receive' });
-
-export type ReceiveBody = z.output<typeof ReceiveBody>;
-
-export const ReceiveFromBody = strictObject({
-  topics: listOf(z.string(), { min: 1, max: 100 }).describe('What is due in an earlier one comes first.'),
-  ...RECEIVE_OPTIONS,
-}).meta({ id: 'ReceiveFrom' });
-
-export const RescheduleBody = z.union([strictObject({ delay: Duration }), strictObject({ deliverAt: DueTime })]);
-
-export const ScheduleBody = strictObject({
-  topic: z.string().describe('Where its messages go. It cannot be changed.'),
-  payload: z.unknown().describe('What its messages carry.'),
-  ...({
-    every: optional(Duration),
-    cron: optional(z.string()).describe('A cron expression of five or six fields.'),
-    timeZone: optional(z.string()).describe('The time zone of the expression; UTC if it is left out.'),
-    startAt: optional(Time),
-    endAt: optional(Time),
-    catchUp: optional(z.enum(['none', 'latest', 'all'])).describe('Which occurrences of an outage are caught up.'),
-    overlap: optional(z.enum(['allow', 'skip'])).describe('Whether one is published while an earlier one is not over.'),
-  } satisfies Shape<ScheduleRule>),
-  options: optional(strictObject(MESSAGE_OPTIONS)),
-}).meta({ id: 'NewSchedule' });
-
-/** A message by its id may need its key as well. */
-export const KeyQuery = strictObject({
-  key: optional(z.string()).describe('Its key, if it was published with one.'),
+const PAYLOAD = declared({}, (name, given: unknown): unknown => {
+  if (given === undefined) throw new InvalidArgumentError(`${name} is missing.`);
+  return given;
 });
 
-export const TagQuery = strictObject({ tag: z.string().describe('What the messages carry.') });
+export const NewMessage = body('NewMessage', {
+  payload: described('Any JSON; with its headers at most 1 MiB.', PAYLOAD),
+  ...allPassed<PublishOptions>(PUBLISH_RULES),
+  deliverAt: timeOf<LocalTime | undefined>(PUBLISH_RULES.deliverAt, DUE_FORMS),
+});
 
-export const TopicQuery = strictObject({ topic: optional(z.string()).describe('Only those of this topic.') });
+export type NewMessage = ReturnType<typeof NewMessage>;
+
+const HandlerError = body('HandlerError', { name: text(), message: text(), stack: optional(text()) });
+
+const RECEIPT = described('What a received message has.', text());
+
+const Settlement = body('Settlement', {
+  receipt: RECEIPT,
+  outcome: oneOf('ack', 'retry', 'dead', 'release'),
+  delay: option(
+    'Until it comes again. Left out, a retry comes by its backoff, and what is released at once.',
+    duration(0),
+  ),
+  reason: option('Of a retry or a dead letter: why. It is kept with the message.', text()),
+  error: option(
+    'In place of a reason: what was thrown. It is kept as that of a handler in Node.js, with texts of up to 4,096 characters.',
+    HandlerError,
+  ),
+});
+
+export type Settlement = ReturnType<typeof Settlement>;
+
+const Extension = body('Extension', { receipt: RECEIPT, lease: duration(0) });
+
+export type Extension = ReturnType<typeof Extension>;
+
+function many<Given, Value>(one: Rule<Given, Value>, of: string): Rule<unknown, readonly Value[]> {
+  return listOf(one, { of, min: 1, max: MAX_MANY });
+}
+
+export const PublishBody = either(
+  NewMessage,
+  'messages',
+  body('NewMessages', { messages: many(NewMessage, 'messages') }),
+);
+
+export const SettleBody = either(
+  Settlement,
+  'settlements',
+  body('Settlements', { settlements: many(Settlement, 'settlements') }),
+);
+
+export const ExtendBody = either(
+  Extension,
+  'extensions',
+  body('Extensions', { extensions: many(Extension, 'extensions') }),
+);
+
+const RECEIVE_RULES = {
+  max: option(`Most messages, 1 to ${MAX_BATCH}; 1 if it is left out.`, integer(1, MAX_BATCH)),
+  wait: option(
+    `Longest time until the answer if nothing is due, at most ${MAX_WAIT / 1000} s; 0 if it is left out.`,
+    duration(0, MAX_WAIT),
+  ),
+  lease: option(
+    'For how long the messages are yours, at least 1 s; that of the gateway if it is left out. With 0 they are delivered at most once: gone ' +
+      'when they are received.',
+    passed<Duration>(duration(0)),
+  ),
+  consumer: option(
+    'Names whoever receives, for those who look at the fleet. Left out, it is the name of the token, or of whoever `actor` tells, or else the ' +
+      'address that the request comes from.',
+    text(1, MAX_CONSUMER_LENGTH),
+  ),
+} satisfies Rules<Omit<ReceiveOptions, 'signal'>>;
+
+export const ReceiveBody = body('Receive', RECEIVE_RULES);
+
+export type ReceiveBody = Partial<ReturnType<typeof ReceiveBody>>;
+
+export const ReceiveFromBody = body('ReceiveFrom', {
+  topics: described('What is due in an earlier one comes first.', listOf(text(), { of: 'topics', min: 1, max: 100 })),
+  ...RECEIVE_RULES,
+});
+
+export const RescheduleBody = either(
+  objectOf({ delay: passed<Duration>(duration(0)) }),
+  'deliverAt',
+  objectOf({ deliverAt: timeOf<LocalTime>(DELIVER_AT, DUE_FORMS) }),
+);
+
+export const ScheduleBody = body('NewSchedule', {
+  topic: described('Where its messages go. It cannot be changed.', text()),
+  payload: described('What its messages carry.', PAYLOAD),
+  ...allPassed<ScheduleRule>(SCHEDULE_RULES),
+  startAt: timeOf<undefined>(SCHEDULE_RULES.startAt),
+  endAt: timeOf<undefined>(SCHEDULE_RULES.endAt),
+  options: optional(passed<ScheduledMessageOptions>(objectOf(MESSAGE_RULES))),
+});
+
+/** A message by its id may need its key as well. */
+export const KeyQuery = objectOf({ key: option('Its key, if it was published with one.', text()) });
+
+export const TagQuery = objectOf({ tag: described('What the messages carry.', text()) });
+
+export const TopicQuery = objectOf({ topic: option('Only those of this topic.', text()) });

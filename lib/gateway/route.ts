@@ -1,5 +1,5 @@
-import type * as z from 'zod';
 import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
+import type { Rule } from '../checks/rules.js';
 import type { DelayQueueReceiver } from '../consumer/delay-queue.receiver.js';
 import type { JsonAnswer } from '../http/send-json.js';
 import type { Log } from '../log.js';
@@ -7,6 +7,7 @@ import type { TopicRef } from '../messages/topic.js';
 import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
 import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import type { GatewayRight } from './access.js';
+import type { AnswerName } from './answer-table.js';
 import type { ProblemCode } from './problem.js';
 
 /** What the gateway serves. */
@@ -58,7 +59,8 @@ export interface Answer extends JsonAnswer {
 /** How an answer looks. */
 export interface AnswerShape {
   readonly description: string;
-  readonly schema: z.ZodType;
+  /** The types that it may have. */
+  readonly of: readonly [AnswerName, ...AnswerName[]];
 }
 
 /** A route: it is served, checked and documented by what stands here. */
@@ -73,9 +75,9 @@ export interface RouteOf<B, Q> {
   /** `undefined`: nobody needs a right for it, nor a token. If the path has `{topic}`, the right is asked for before anything else. */
   readonly right: GatewayRight | undefined;
   /** Parameters of the query, all of them texts. @defaultValue it takes none */
-  readonly query?: z.ZodObject<z.ZodRawShape> & z.ZodType<Q>;
+  readonly query?: Rule<object, Q>;
   /** @defaultValue it takes none */
-  readonly body?: z.ZodType<B>;
+  readonly body?: Rule<object, B>;
   /** Whether the body may be left out, which is the same as an empty object. @defaultValue false */
   readonly isBodyOptional?: boolean;
   /** Whether it takes an `Idempotency-Key`. @defaultValue false */

@@ -2,14 +2,14 @@ import { describe } from '../checks/describe.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { Refusal } from '../http/refusal.js';
 import { OPERATION, type Repeatable } from '../messages/operation.js';
+import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import type { Schedule } from '../schedules/schedule.interface.js';
 import type { GatewayRight } from './access.js';
-import { PublishedMessageAnswer, Removed, ScheduleAnswer, Schedules } from './answer-schemas.js';
 import { refusal, toProblem } from './problem.js';
 import { ScheduleBody, TopicQuery } from './request-schemas.js';
 import { type Answer, type Call, type Route, route } from './route.js';
 
-const SCHEDULE = { 200: { description: 'The schedule as it is stored.', schema: ScheduleAnswer } } as const;
+const SCHEDULE = { 200: { description: 'The schedule as it is stored.', of: ['Schedule'] } } as const;
 
 export const SCHEDULE_ROUTES: readonly Route[] = [
   route({
@@ -19,7 +19,7 @@ export const SCHEDULE_ROUTES: readonly Route[] = [
     summary: 'List the schedules of the topics that you may read',
     right: 'read',
     query: TopicQuery,
-    answers: { 200: { description: 'In the order of their ids, and which cannot be told now.', schema: Schedules } },
+    answers: { 200: { description: 'In the order of their ids, and which cannot be told now.', of: ['Schedules'] } },
     problems: [],
     async run(call) {
       const { topic } = call.query;
@@ -64,7 +64,13 @@ export const SCHEDULE_ROUTES: readonly Route[] = [
       const { queues, id, body, by } = call;
       const topic = (await call.served(body.topic, 'operate')) as string;
       await assertKeepsTopic(call, body.topic);
-      return { status: 200, content: await queues.schedules.upsert({ ...body, id, topic }, by) };
+      return {
+        status: 200,
+        content: await queues.schedules.upsert(
+          { ...body, id, topic } as Parameters<DelayQueueSchedules['upsert']>[0],
+          by,
+        ),
+      };
     },
   }),
   route({
@@ -73,7 +79,7 @@ export const SCHEDULE_ROUTES: readonly Route[] = [
     name: 'deleteSchedule',
     summary: 'Remove a schedule; what it has published stays',
     right: 'operate',
-    answers: { 200: { description: 'Whether it was there.', schema: Removed } },
+    answers: { 200: { description: 'Whether it was there.', of: ['Removed'] } },
     problems: ['SCHEDULE_NOT_FOUND'],
     async run(call) {
       const { id } = await scheduleOf(call, 'operate');
@@ -109,7 +115,7 @@ export const SCHEDULE_ROUTES: readonly Route[] = [
     summary: 'Publish the message of a schedule now, beside its occurrences',
     right: 'operate',
     isRepeatable: true,
-    answers: { 200: { description: 'The message.', schema: PublishedMessageAnswer } },
+    answers: { 200: { description: 'The message.', of: ['PublishedMessage'] } },
     problems: ['SCHEDULE_NOT_FOUND'],
     async run(call) {
       const { id } = await scheduleOf(call, 'operate');

@@ -1,4 +1,3 @@
-import { TopicStatsAnswer, Topics } from './answer-schemas.js';
 import { type Route, route } from './route.js';
 
 export const TOPIC_ROUTES: readonly Route[] = [
@@ -8,7 +7,7 @@ export const TOPIC_ROUTES: readonly Route[] = [
     name: 'listTopics',
     summary: 'List the topics that are served and that you may read',
     right: 'read',
-    answers: { 200: { description: 'Their names.', schema: Topics } },
+    answers: { 200: { description: 'Their names.', of: ['Topics'] } },
     problems: [],
     async run(call) {
       const topics: string[] = [];
@@ -22,7 +21,7 @@ export const TOPIC_ROUTES: readonly Route[] = [
     name: 'getTopicStats',
     summary: 'Count what a topic holds',
     right: 'read',
-    answers: { 200: { description: 'In sum and by partition.', schema: TopicStatsAnswer } },
+    answers: { 200: { description: 'In sum and by partition.', of: ['TopicStats'] } },
     problems: [],
     run: async ({ queues, topic }) => ({ status: 200, content: await queues.admin.stats(topic) }),
   }),

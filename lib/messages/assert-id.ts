@@ -1,10 +1,20 @@
 import { describe } from '../checks/describe.js';
+import { declared } from '../checks/rules.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { MAX_ID_LENGTH } from '../checks/limits.js';
 import { SEPARATOR } from './stored-id.js';
 
+/** An id or a key, as a rule. */
+export const ID = declared(
+  { type: 'string', minLength: 1, maxLength: MAX_ID_LENGTH },
+  (name, given: unknown): string => {
+    assertId(name, given);
+    return given;
+  },
+);
+
 /** @throws InvalidArgumentError unless it has 1 to 256 characters that Redis can keep apart */
-export function assertId(what: 'id' | 'key', value: unknown): asserts value is string {
+export function assertId(what: string, value: unknown): asserts value is string {
   const fault = faultOf(value);
   if (fault) throw new InvalidArgumentError(`${what} ${fault}. Given: ${describe(value)}.`);
 }

@@ -1,5 +1,18 @@
-import { type Duration, parseDuration } from '../time/duration.js';
+import type { Duration } from '../time/duration.js';
 import { describe } from '../checks/describe.js';
+import {
+  type AnyRules,
+  type Rule,
+  asGiven,
+  declared,
+  duration,
+  listOf,
+  named,
+  number,
+  objectOf,
+  optional,
+  orElse,
+} from '../checks/rules.js';
 import { assertOneOf, assertOptions, isWithin } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { MAX_DELAY } from '../checks/limits.js';
@@ -43,7 +56,6 @@ export type ResolvedBackoff =
   | { readonly delay: number; readonly factor: number; readonly maxDelay: number; readonly jitter: number }
   | { readonly delays: readonly number[]; readonly jitter: number };
 
-type BackoffOf<T extends StoredBackoff['type']> = Extract<StoredBackoff, { readonly type: T }>;
 type GrowingBackoff = Extract<ResolvedBackoff, { readonly delay: number }>;
 type SteppedBackoff = Extract<ResolvedBackoff, { readonly delays: unknown }>;
 
@@ -76,47 +88,51 @@ export function resolveStoredBackoff(name: string, backoff: StoredBackoff): Reso
   }
   assertOptions(name, backoff, ['type', 'delay', 'factor', 'maxDelay', 'delays', 'jitter']);
   assertOneOf(`${name}.type`, backoff.type, ['fixed', 'exponential', 'steps']);
-  if (backoff.type === 'fixed') return resolveFixed(name, backoff);
-  return backoff.type === 'steps' ? resolveSteps(name, backoff) : resolveExponential(name, backoff);
-}
-
-function resolveFixed(name: string, backoff: BackoffOf<'fixed'>): GrowingBackoff {
-  assertOptions(`A fixed ${name}`, backoff, ['type', 'delay']);
-  const delay = parseDelay(`${name}.delay`, backoff.delay);
-  return { delay, factor: 1, maxDelay: delay, jitter: 0 };
-}
-
-function resolveExponential(name: string, backoff: BackoffOf<'exponential'>): GrowingBackoff {
-  assertOptions(`An exponential ${name}`, backoff, ['type', 'delay', 'factor', 'maxDelay', 'jitter']);
-  const delay = parseDelay(`${name}.delay`, backoff.delay);
-  const { factor = 2, maxDelay = Math.max(DEFAULT_MAX_DELAY, delay), jitter = 0 } = backoff;
-  assertNumber(`${name}.factor`, factor, 1, MAX_FACTOR);
-  assertNumber(`${name}.jitter`, jitter, 0, 1);
-  return { delay, factor, maxDelay: parseDelay(`${name}.maxDelay`, maxDelay, delay), jitter };
-}
-
-function resolveSteps(name: string, backoff: BackoffOf<'steps'>): SteppedBackoff {
-  assertOptions(`The ${name} in steps`, backoff, ['type', 'delays', 'jitter']);
-  const { jitter = 0 } = backoff;
-  const delays: unknown = backoff.delays;
-  if (!isListOfSteps(delays)) {
-    throw new InvalidArgumentError(
-      `${name}.delays must be a list of 1 to ${MAX_STEPS} durations, of which the last one repeats. ` +
-        `Given: ${Array.isArray(delays) ? `a list of ${delays.length}` : describe(delays)}.`,
-    );
+  if (backoff.type === 'fixed') {
+    const { delay } = FIXED(`A fixed ${name}`, backoff, `${name}.`);
+    return { delay, factor: 1, maxDelay: delay, jitter: 0 };
   }
-  assertNumber(`${name}.jitter`, jitter, 0, 1);
-  // `map` would leave out the gaps of a list, which are no durations.
-  return { delays: Array.from(delays, (delay, i) => parseDelay(`${name}.delays[${i}]`, delay)), jitter };
+  if (backoff.type === 'steps') {
+    const { delays, jitter } = STEPS(`The ${name} in steps`, backoff, `${name}.`);
+    return { delays, jitter };
+  }
+  const used = EXPONENTIAL(`An exponential ${name}`, backoff, `${name}.`);
+  const { delay, factor, jitter, maxDelay = Math.max(DEFAULT_MAX_DELAY, delay) } = used;
+  if (maxDelay < delay) duration(delay)(`${name}.maxDelay`, backoff.maxDelay);
+  return { delay, factor, maxDelay, jitter };
 }
 
-function parseDelay(name: string, delay: unknown, min = 0): number {
-  return parseDuration(name, delay, { min, max: MAX_DELAY });
+/** A kind of backoff, whose type was checked. */
+function kindOf<R extends AnyRules>(type: StoredBackoff['type'], rules: R) {
+  return objectOf({ type: declared({ type: 'string', const: type }, asGiven<unknown>), ...rules });
 }
 
-function isListOfSteps(delays: unknown): delays is readonly unknown[] {
-  return Array.isArray(delays) && isWithin(delays.length, 1, MAX_STEPS);
-}
+const DELAY = duration(0);
+const JITTER = orElse(number(0, 1), 0);
+
+const FIXED = kindOf('fixed', { delay: DELAY });
+
+const EXPONENTIAL = kindOf('exponential', {
+  delay: DELAY,
+  factor: orElse(number(1, MAX_FACTOR), 2),
+  maxDelay: optional(DELAY),
+  jitter: JITTER,
+});
+
+const STEPS = kindOf('steps', {
+  delays: listOf(DELAY, { of: 'durations, of which the last one repeats', min: 1, max: MAX_STEPS }),
+  jitter: JITTER,
+});
+
+/** A backoff that a message can have. */
+export const STORED_BACKOFF: Rule<StoredBackoff, ResolvedBackoff> = declared(
+  named('Backoff', {
+    oneOf: [FIXED.schema, EXPONENTIAL.schema, STEPS.schema],
+    type: 'object',
+    description: 'How long to wait before the next attempt.',
+  }),
+  resolveStoredBackoff,
+);
 
 /**
  * Milliseconds to wait after `attempt` (1 for the first) has failed.
@@ -166,12 +182,6 @@ export function decodeBackoff(stored: unknown): ResolvedBackoff | undefined {
 }
 
 function decodeSteps([delays, jitter]: readonly unknown[]): SteppedBackoff | undefined {
-  if (!isListOfSteps(delays) || !isWithin(jitter, 0, 1)) return undefined;
+  if (!Array.isArray(delays) || !isWithin(delays.length, 1, MAX_STEPS) || !isWithin(jitter, 0, 1)) return undefined;
   return delays.every((delay) => isWithin(delay, 0, MAX_DELAY)) ? { delays, jitter } : undefined;
-}
-
-function assertNumber(name: string, value: number, min: number, max: number): void {
-  if (!isWithin(value, min, max)) {
-    throw new InvalidArgumentError(`${name} must be a number from ${min} to ${max}. Given: ${describe(value)}.`);
-  }
 }

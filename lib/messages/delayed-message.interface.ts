@@ -4,16 +4,23 @@
  * @publicApi
  */
 export interface DelayedMessage<T = unknown> {
+  /** Names the message. */
   readonly id: string;
+  /** Where it was published. */
   readonly topic: string;
+  /** Where it is in the topic. */
   readonly partition: number;
+  /** Its key; the id, if it was published without one. */
   readonly key: string;
+  /** As it was published. */
   readonly payload: T;
+  /** As they were published. */
   readonly headers: Readonly<Record<string, string>>;
   /** Which attempt this is, 1 for the first. */
   readonly attempt: number;
   /** The attempt after which the message becomes a dead letter. */
   readonly maxAttempts: number;
+  /** When it was published. */
   readonly publishedAt: Date;
   /** When this delivery was due, on the Redis server's clock; for a retry, the end of its backoff. */
   readonly dueAt: Date;

@@ -1,4 +1,3 @@
-import { InvalidArgumentError } from '../errors/options.errors.js';
 import { PayloadTooLargeError, SerializationError } from '../errors/publishing.errors.js';
 import { MAX_TIME } from '../time/date.js';
 import { describe } from '../checks/describe.js';
@@ -6,6 +5,7 @@ import { isPlainObject } from '../checks/kinds.js';
 import { isWithin } from '../checks/validate.js';
 import { type EncodedBackoff, type ResolvedBackoff, decodeBackoff, encodeBackoff } from './backoff.js';
 import { MAX_ATTEMPTS, MAX_DELAY, MAX_PAYLOAD_BYTES, MAX_TAGS } from '../checks/limits.js';
+import type { StoredOptions } from './message-options.js';
 import { toJson } from './payload-json.js';
 import type { StoredPayload } from './serializer.js';
 import { isTag } from './tags.js';
@@ -23,14 +23,8 @@ export interface Envelope extends StoredPayload {
 }
 
 /** What a publisher puts into an envelope. */
-export interface EnvelopeFields extends StoredPayload {
+export interface EnvelopeFields extends StoredPayload, StoredOptions {
   readonly publishedAt: number;
-  readonly headers?: Record<string, string> | undefined;
-  readonly tags?: readonly string[] | undefined;
-  readonly attempts?: number | undefined;
-  readonly backoff?: ResolvedBackoff | undefined;
-  readonly timeout?: number | undefined;
-  readonly expireAfter?: number | undefined;
 }
 
 /** Property names are one letter: they are stored with every message that has the option. */
@@ -64,18 +58,19 @@ const NO_OPTIONS: DecodedOptions = Object.freeze({
  * Encodes a message as `[publishedAt, payload]` or `[publishedAt, payload, options]` in JSON: nothing but the payload and
  * 16 bytes for a message without options.
  *
+ * @param given the options of the message, if they are not among the fields
  * @throws SerializationError if JSON cannot hold the payload, or would change it
  * @throws PayloadTooLargeError if payload and headers together exceed 1 MiB
  */
-export function encodeEnvelope(fields: EnvelopeFields): string {
+export function encodeEnvelope(fields: EnvelopeFields, given: StoredOptions = fields): string {
   const payload = toJson(fields);
-  const options = encodeOptions(fields);
+  const options = encodeOptions(given, fields.serialized);
   const envelope =
     options === undefined
       ? `[${Math.round(fields.publishedAt)},${payload}]`
       : `[${Math.round(fields.publishedAt)},${payload},${options}]`;
   // A character has at most 3 bytes in UTF-8, so a short text need not be counted.
-  if (envelope.length * 3 > MAX_PAYLOAD_BYTES) assertSize(payload, fields.headers);
+  if (envelope.length * 3 > MAX_PAYLOAD_BYTES) assertSize(payload, given.headers);
   return envelope;
 }
 
@@ -164,15 +159,8 @@ function damaged(option: keyof EncodedOptions, value: unknown, allowed: string):
   );
 }
 
-function encodeOptions({
-  headers,
-  tags,
-  attempts,
-  backoff,
-  timeout,
-  expireAfter,
-  serialized,
-}: EnvelopeFields): string | undefined {
+function encodeOptions(given: StoredOptions, serialized: true | undefined): string | undefined {
+  const { headers, tags, attempts, backoff, timeout, expireAfter } = given;
   // Most messages have none.
   if (
     !headers &&
@@ -208,18 +196,6 @@ function isHeaders(value: unknown): value is Record<string, string> {
 
 function isTagList(value: unknown): value is string[] {
   return Array.isArray(value) && value.length <= MAX_TAGS && value.every(isTag);
-}
-
-/** @throws InvalidArgumentError if it is not an object of strings */
-export function assertHeaders(headers: unknown): asserts headers is Record<string, string> {
-  if (!isPlainObject(headers)) {
-    throw new InvalidArgumentError(`headers must be an object of strings. Given: ${describe(headers)}.`);
-  }
-  for (const [name, value] of Object.entries(headers)) {
-    if (typeof value !== 'string') {
-      throw new InvalidArgumentError(`headers['${name}'] must be a string. Given: ${describe(value)}.`);
-    }
-  }
 }
 
 /** When a message was published, by the begin of its envelope; `undefined` if that cannot be read. */

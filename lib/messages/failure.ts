@@ -39,10 +39,15 @@ export const FAILURE_REASONS = Object.keys(REASONS) as readonly FailureReason[];
  * @publicApi
  */
 export interface Failure {
+  /** Why it is dead, or why the attempt failed. */
   readonly reason: FailureReason;
+  /** Name of the error's class. */
   readonly name: string;
+  /** The error's message, at most 4,096 characters. */
   readonly message: string;
+  /** The error's code, if it has one. */
   readonly code?: string;
+  /** The error's stack, at most 4,096 characters. */
   readonly stack?: string;
   /** What the error gives as its `cause`. */
   readonly cause?: FailureCause;
@@ -60,10 +65,15 @@ export interface Failure {
  * @publicApi
  */
 export interface FailureCause {
+  /** Name of the error's class. */
   readonly name: string;
+  /** The error's message. */
   readonly message: string;
+  /** The error's code, if it has one. */
   readonly code?: string;
+  /** What that error gives as its cause. */
   readonly cause?: FailureCause;
+  /** What an `AggregateError` consists of. */
   readonly errors?: readonly FailureCause[];
 }
 

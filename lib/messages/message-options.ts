@@ -1,41 +1,113 @@
-import { MAX_ATTEMPTS, MAX_DELAY } from '../checks/limits.js';
-import { assertInteger } from '../checks/validate.js';
-import { parseDuration } from '../time/duration.js';
-import { resolveStoredBackoff } from './backoff.js';
-import { encodeEnvelope } from './envelope.js';
+import { describe } from '../checks/describe.js';
+import { isDate, isPlainObject } from '../checks/kinds.js';
+import { MAX_ATTEMPTS, MAX_TAGS } from '../checks/limits.js';
+import {
+  type Rules,
+  type Used,
+  declared,
+  described,
+  duration,
+  integer,
+  named,
+  objectOf,
+  oneOf,
+  option,
+  orElse,
+  schemaOf,
+  text,
+} from '../checks/rules.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
+import { adviceOnDate } from '../time/date.js';
+import { localToEpoch } from '../time/local-time.js';
+import { ID } from './assert-id.js';
+import { STORED_BACKOFF } from './backoff.js';
 import type { PublishOptions } from './publish-options.interface.js';
-import type { StoredPayload } from './serializer.js';
+import { REPLICAS } from './replicas.js';
+import { checkedTags } from './tags.js';
 
-/** The options of a message that are stored in its envelope. */
-export type MessageOptions = Pick<PublishOptions, 'attempts' | 'backoff' | 'timeout' | 'expireAfter' | 'headers'>;
+const HEADERS = declared(
+  { type: 'object', additionalProperties: { type: 'string' } },
+  (name, headers: unknown): Record<string, string> => {
+    if (!isPlainObject(headers)) {
+      throw new InvalidArgumentError(`${name} must be an object of strings. Given: ${describe(headers)}.`);
+    }
+    for (const header in headers) {
+      if (typeof headers[header] === 'string') continue;
+      throw new InvalidArgumentError(`${name}['${header}'] must be a string. Given: ${describe(headers[header])}.`);
+    }
+    return headers as Record<string, string>;
+  },
+);
 
-/**
- * Checks the options of a message, but for its headers, and encodes them with its payload.
- *
- * @param publishedAt the broker's clock, epoch milliseconds
- * @param tags checked
- * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError
- */
-export function toEnvelope(
-  { payload, serialized }: StoredPayload,
-  { attempts, backoff, timeout, expireAfter, headers }: MessageOptions,
-  publishedAt: number,
-  tags?: readonly string[],
-): string {
-  if (attempts !== undefined) assertInteger('attempts', attempts, { min: 1, max: MAX_ATTEMPTS });
-  return encodeEnvelope({
-    payload,
-    serialized,
-    publishedAt,
-    headers,
-    tags,
-    attempts,
-    backoff: backoff === undefined ? undefined : resolveStoredBackoff('backoff', backoff),
-    timeout: optionalDuration('timeout', timeout),
-    expireAfter: optionalDuration('expireAfter', expireAfter),
-  });
+const TAGS = declared({ type: 'array', items: { type: 'string' }, maxItems: MAX_TAGS }, checkedTags);
+
+/** A time as JSON has it. */
+export const ISO_TIME = { type: 'string', format: 'date-time' };
+
+const LOCAL_TIME = named('LocalTime', {
+  ...schemaOf({
+    local: described("Without an offset, such as '2026-12-24T18:00'.", text()),
+    timeZone: described("A name of the IANA database, such as 'Europe/Berlin'.", text()),
+  }),
+  description: 'A time as the clocks of a time zone show it.',
+});
+
+const DUE_TIME = named('DueTime', {
+  anyOf: [ISO_TIME, { type: 'number' }, LOCAL_TIME],
+  description: 'ISO 8601 with its zone, epoch milliseconds, or a local time. A time that has passed means at once.',
+});
+
+/** Answers epoch milliseconds. */
+export const DELIVER_AT = declared(DUE_TIME, (name, given: NonNullable<PublishOptions['deliverAt']>): number => {
+  const at = toEpoch(name, given);
+  if (Number.isFinite(at)) return at;
+  throw new InvalidArgumentError(
+    `${name} must be a valid Date, epoch milliseconds, or { local, timeZone }. Given: ${describe(given)}.${adviceOnDate(given)}`,
+  );
+});
+
+function toEpoch(name: string, given: NonNullable<PublishOptions['deliverAt']>): number {
+  if (isDate(given)) return given.getTime();
+  return typeof given === 'object' && isPlainObject(given) ? localToEpoch(name, given) : (given as number);
 }
 
-function optionalDuration(name: string, value: unknown): number | undefined {
-  return value === undefined ? undefined : parseDuration(name, value, { min: 1, max: MAX_DELAY });
-}
+/** The options that the messages of a schedule have too. All but the key are stored in their envelopes. */
+export type MessageOptions = Omit<
+  PublishOptions,
+  'id' | 'delay' | 'deliverAt' | 'onDuplicate' | 'maxWait' | 'replicas'
+>;
+
+export const MESSAGE_RULES = {
+  key: option('Places the message in a partition; 1 to 256 characters.', ID),
+  attempts: option('How many deliveries may fail before it is a dead letter, 1 to 1000.', integer(1, MAX_ATTEMPTS)),
+  backoff: option('How long to wait between the attempts, such as {"type":"fixed","delay":"1m"}.', STORED_BACKOFF),
+  timeout: option('Longest run of one handler call.', duration(1)),
+  expireAfter: option('Dead letter if it is not delivered within this time after it was due.', duration(1)),
+  headers: option('Stored with the payload.', HEADERS),
+  tags: option('Words by which messages can be listed and cancelled.', TAGS),
+} satisfies Rules<MessageOptions>;
+
+const { key, ...STORED_RULES } = MESSAGE_RULES;
+
+/** What is stored of them in an envelope. */
+export type StoredOptions = Partial<Used<typeof STORED_RULES>>;
+
+export const PUBLISH_RULES = {
+  id: option('Names the message; 1 to 256 characters. If it is left out, one is made.', ID),
+  key,
+  delay: option('Time from now until it is due.', duration(0)),
+  deliverAt: option('When it is due.', DELIVER_AT),
+  ...STORED_RULES,
+  onDuplicate: described(
+    'What happens if the id exists.',
+    orElse(oneOf('reject', 'ignore', 'replace', 'earliest'), 'reject'),
+  ),
+  maxWait: option('If it replaces others: due at most so long after the first publish.', duration(0)),
+  replicas: option(
+    'How many replicas of Redis have to confirm the publish, and in which time, such as {"min":1,"timeout":"1s"}.',
+    REPLICAS,
+  ),
+} satisfies Rules<PublishOptions>;
+
+/** Checks the options of a publish. */
+export const checkedOptions = objectOf(PUBLISH_RULES);

@@ -63,8 +63,11 @@ export interface PublishOptions {
  * @publicApi
  */
 export interface PublishedMessage {
+  /** The id that it was published with, or the one that was made for it. */
   id: string;
+  /** Where it was published. */
   topic: string;
+  /** Where it is in the topic. */
   partition: number;
   /** When the stored message is due, on the Redis server's clock. */
   dueAt: Date;

@@ -1,5 +1,5 @@
 import { MAX_REPLICAS } from '../checks/limits.js';
-import { type Rules, applyRules, duration, integer } from '../checks/rules.js';
+import { type Rules, duration, integer, objectOf } from '../checks/rules.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { type Duration, describeDuration } from '../time/duration.js';
 
@@ -27,7 +27,15 @@ export interface ReplicaRequirement {
  * @throws InvalidArgumentError
  */
 export function resolveReplicas(name: string, options: ReplicaOptions, publishTimeout: number): ReplicaRequirement {
-  const requirement = applyRules(REPLICA_RULES, name, options);
+  return withinTimeout(name, REPLICAS(name, options), publishTimeout);
+}
+
+/** @throws InvalidArgumentError if it would wait for longer than a publish may take */
+export function withinTimeout(
+  name: string,
+  requirement: ReplicaRequirement,
+  publishTimeout: number,
+): ReplicaRequirement {
   if (requirement.timeout <= publishTimeout) return Object.freeze(requirement);
   throw new InvalidArgumentError(
     `${name}.timeout must be at most publishTimeout, which is ${describeDuration(publishTimeout)}. ` +
@@ -35,10 +43,10 @@ export function resolveReplicas(name: string, options: ReplicaOptions, publishTi
   );
 }
 
-const REPLICA_RULES = {
+export const REPLICAS = objectOf({
   min: integer(1, MAX_REPLICAS),
   timeout: duration(1, Number.MAX_SAFE_INTEGER),
-} satisfies Rules<ReplicaOptions>;
+} satisfies Rules<ReplicaOptions>);
 
 /** How many different requirements wait apart. */
 export const MOST_APART = 4;

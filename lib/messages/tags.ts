@@ -22,10 +22,12 @@ export function assertTag(name: string, value: unknown): asserts value is string
  * @returns each tag once; `undefined` if there are none
  * @throws InvalidArgumentError unless these are at most 8 tags
  */
-export function checkedTags(tags: unknown): readonly string[] | undefined {
+export function checkedTags(name: string, tags: unknown): readonly string[] | undefined {
   if (!Array.isArray(tags) || tags.length > MAX_TAGS) {
-    throw new InvalidArgumentError(`tags must be an array of at most ${MAX_TAGS} strings. Given: ${describe(tags)}.`);
+    throw new InvalidArgumentError(
+      `${name} must be an array of at most ${MAX_TAGS} strings. Given: ${describe(tags)}.`,
+    );
   }
-  tags.forEach((tag, i) => assertTag(`tags[${i}]`, tag));
+  tags.forEach((tag, i) => assertTag(`${name}[${i}]`, tag));
   return tags.length === 0 ? undefined : [...new Set(tags as string[])];
 }

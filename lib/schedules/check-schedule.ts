@@ -1,15 +1,23 @@
 import { describe } from '../checks/describe.js';
-import { MAX_DELAY } from '../checks/limits.js';
-import { assertOneOf, assertOptions } from '../checks/validate.js';
+import {
+  type Rules,
+  asGiven,
+  declared,
+  described,
+  duration,
+  named,
+  objectOf,
+  oneOf,
+  option,
+  orElse,
+} from '../checks/rules.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { assertId } from '../messages/assert-id.js';
-import { assertHeaders } from '../messages/envelope.js';
-import { toEnvelope } from '../messages/message-options.js';
+import { encodeEnvelope } from '../messages/envelope.js';
+import { ISO_TIME, MESSAGE_RULES } from '../messages/message-options.js';
 import { toStored } from '../messages/serializer.js';
-import { checkedTags } from '../messages/tags.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import { optionalTime } from '../time/date.js';
-import { parseDuration } from '../time/duration.js';
 import { assertTimeZone } from '../time/local-time.js';
 import type { TopicSettings } from '../fleet/topic-settings.interface.js';
 import { MIN_INTERVAL, Recurrence, type StoredRule } from './recurrence.js';
@@ -39,17 +47,57 @@ const MAX_SCHEDULE_ID = 200;
 /** Longest cron expression: one that names every second, minute, hour, day and month has some 450 characters. */
 const MAX_CRON = 1000;
 
-const RULE_OPTIONS = ['every', 'cron', 'timeZone', 'startAt', 'endAt', 'catchUp', 'overlap'] as const;
-const SCHEDULE_OPTIONS = ['id', 'topic', 'payload', 'options', ...RULE_OPTIONS];
-const MESSAGE_OPTIONS: readonly (keyof ScheduledMessageOptions)[] = [
-  'key',
-  'attempts',
-  'backoff',
-  'timeout',
-  'expireAfter',
-  'headers',
-  'tags',
-];
+const TIME = declared(
+  named('Time', {
+    anyOf: [ISO_TIME, { type: 'number' }],
+    description: 'ISO 8601 with its zone, or epoch milliseconds.',
+  }),
+  (name, given: Date | number | undefined) => optionalTime(name, given),
+);
+
+const CRON = declared({ type: 'string' }, (name, given: unknown): string => {
+  if (typeof given === 'string' && given.length <= MAX_CRON) return given.trim().replaceAll(/\s+/g, ' ');
+  throw new InvalidArgumentError(
+    `${name} must be a string of at most ${MAX_CRON} characters. Given: ${describe(given)}.`,
+  );
+});
+
+const TIME_ZONE = declared({ type: 'string' }, (name, given: unknown): string => {
+  assertTimeZone(name, given);
+  return given;
+});
+
+/** When a schedule occurs. */
+export const SCHEDULE_RULES = {
+  every: option('Interval between two occurrences, at least 100 ms.', duration(MIN_INTERVAL)),
+  cron: option('A cron expression of five or six fields.', CRON),
+  timeZone: option('The time zone of the expression; UTC if it is left out.', TIME_ZONE),
+  startAt: option('No occurrence comes before this time.', TIME),
+  endAt: option('No occurrence comes after this time.', TIME),
+  catchUp: described('Which occurrences of an outage are caught up.', orElse(oneOf('none', 'latest', 'all'), 'latest')),
+  overlap: described(
+    'Whether one is published while an earlier one is not over.',
+    orElse(oneOf('allow', 'skip'), 'allow'),
+  ),
+} satisfies Rules<ScheduleRule>;
+
+const checkedMessageOptions = objectOf(MESSAGE_RULES);
+
+const checkedOptions = objectOf({
+  id: (_: string, given: unknown) => {
+    assertScheduleId(given);
+    return given;
+  },
+  topic: (_: string, given: TopicRef | undefined) => checkedTopicName(given as TopicRef),
+  payload: orElse(asGiven<unknown>, undefined),
+  options: orElse(
+    (_: string, given: ScheduledMessageOptions) => checkedMessageOptions('The options of the schedule', given, ''),
+    undefined,
+  ),
+  ...SCHEDULE_RULES,
+} satisfies Rules<GivenSchedule>);
+
+type CheckedOptions = ReturnType<typeof checkedOptions>;
 
 /**
  * Checks a schedule and encodes its messages.
@@ -62,12 +110,8 @@ export function checkSchedule(
   settingsOf: (topic: string) => Pick<TopicSettings, 'delivery' | 'serializer'>,
   now: number,
 ): CheckedSchedule {
-  assertOptions('The schedule', schedule, SCHEDULE_OPTIONS);
-  const { id, options = {}, catchUp = 'latest', overlap = 'allow' } = schedule;
-  assertScheduleId(id);
-  const topic = checkedTopicName(schedule.topic);
-  assertOneOf('catchUp', catchUp, ['none', 'latest', 'all']);
-  assertOneOf('overlap', overlap, ['allow', 'skip']);
+  const used = checkedOptions('The schedule', schedule, '');
+  const { id, topic, options, catchUp, overlap } = used;
   const { delivery, serializer } = settingsOf(topic);
   if (overlap === 'skip' && delivery === 'at-most-once') {
     throw new InvalidArgumentError(
@@ -75,15 +119,12 @@ export function checkSchedule(
         `run. Leave it out, or deliver the topic at least once.`,
     );
   }
-  assertOptions('The options of the schedule', options, MESSAGE_OPTIONS);
-  const { key = id, headers, tags } = options;
-  assertId('key', key);
-  if (headers !== undefined) assertHeaders(headers);
-  const rule = checkRule(schedule);
+  const rule = checkedRule(schedule, used);
   // Finds out whether it has any time at which it occurs.
   void new Recurrence(rule(now));
-  const envelope = toEnvelope(toStored(topic, serializer, schedule.payload), options, now, tags && checkedTags(tags));
-  return { id, topic, key, catchUp, overlap, rule, envelope };
+  const stored = toStored(topic, serializer, schedule.payload);
+  const envelope = encodeEnvelope({ ...stored, publishedAt: now }, options ?? {});
+  return { id, topic, key: options?.key ?? id, catchUp, overlap, rule, envelope };
 }
 
 /** @throws InvalidArgumentError if no schedule can have this id */
@@ -95,34 +136,27 @@ export function assertScheduleId(id: unknown): asserts id is string {
   );
 }
 
-function checkRule({ every, cron, timeZone, startAt, endAt }: ScheduleRule): CheckedSchedule['rule'] {
+/** @param used the same, checked */
+function checkedRule(
+  { timeZone, startAt, endAt, ...given }: ScheduleRule,
+  { every, cron, ...used }: CheckedOptions,
+): CheckedSchedule['rule'] {
   if ((every === undefined) === (cron === undefined)) {
     throw new InvalidArgumentError(
-      `Give either every or cron. Given: every ${describe(every)}, cron ${describe(cron)}.`,
+      `Give either every or cron. Given: every ${describe(given.every)}, cron ${describe(given.cron)}.`,
     );
   }
-  const bounds = { startAt: optionalTime('startAt', startAt), endAt: optionalTime('endAt', endAt) };
+  const bounds = { startAt: used.startAt, endAt: used.endAt };
   if (bounds.startAt !== undefined && bounds.endAt !== undefined && bounds.startAt > bounds.endAt) {
     throw new InvalidArgumentError(
       `endAt must not be before startAt. Given: startAt ${describe(startAt)}, endAt ${describe(endAt)}.`,
     );
   }
-  if (every !== undefined) {
-    if (timeZone !== undefined) {
-      throw new InvalidArgumentError(
-        `timeZone is for cron: an interval is as long everywhere. Given: ${describe(timeZone)}.`,
-      );
-    }
-    const interval = parseDuration('every', every, { min: MIN_INTERVAL, max: MAX_DELAY });
-    return (anchor) => ({ every: interval, anchor, ...bounds });
-  }
-  if (typeof cron !== 'string' || cron.length > MAX_CRON) {
+  if (cron !== undefined) return () => ({ cron, timeZone: used.timeZone ?? 'UTC', ...bounds });
+  if (timeZone !== undefined) {
     throw new InvalidArgumentError(
-      `cron must be a string of at most ${MAX_CRON} characters. Given: ${describe(cron)}.`,
+      `timeZone is for cron: an interval is as long everywhere. Given: ${describe(timeZone)}.`,
     );
   }
-  const zone = timeZone ?? 'UTC';
-  assertTimeZone('timeZone', zone);
-  const expression = cron.trim().replaceAll(/\s+/g, ' ');
-  return () => ({ cron: expression, timeZone: zone, ...bounds });
+  return (anchor) => ({ every: every as number, anchor, ...bounds });
 }

@@ -1,5 +1,5 @@
 import type { ActionOptions } from '../events/audit-log.js';
-import type { PublishOptions } from '../messages/publish-options.interface.js';
+import type { MessageOptions } from '../messages/message-options.js';
 import type { Duration } from '../time/duration.js';
 
 /**
@@ -41,10 +41,7 @@ export interface ScheduleRule {
  *
  * @publicApi
  */
-export interface ScheduledMessageOptions extends Pick<
-  PublishOptions,
-  'attempts' | 'backoff' | 'timeout' | 'expireAfter' | 'headers' | 'tags'
-> {
+export interface ScheduledMessageOptions extends Omit<MessageOptions, 'key'> {
   /** The key of all its messages, which places them in a partition. You can't change it later. @defaultValue the id of the schedule */
   key?: string;
 }
@@ -65,21 +62,33 @@ export interface PruneOptions extends ActionOptions {
  * @publicApi
  */
 export interface Schedule<T = unknown> {
+  /** Names the schedule. */
   readonly id: string;
+  /** Where its messages go. */
   readonly topic: string;
+  /** Where its messages are in the topic. */
   readonly partition: number;
+  /** The key of its messages; the id, if it was stored without one. */
   readonly key: string;
   /** The payload of its messages, read with the topic's serializer, if any. `undefined` if it can't be read. */
   readonly payload: T;
+  /** The headers of its messages. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Milliseconds. */
+  /** The interval in milliseconds, if it has no cron expression. */
   readonly every: number | undefined;
+  /** The cron expression, if it has no interval. */
   readonly cron: string | undefined;
+  /** The time zone of the expression. */
   readonly timeZone: string | undefined;
+  /** No occurrence comes before this time. */
   readonly startAt: Date | undefined;
+  /** No occurrence comes after this time. */
   readonly endAt: Date | undefined;
+  /** Which occurrences of an outage are caught up. */
   readonly catchUp: NonNullable<ScheduleRule['catchUp']>;
+  /** Whether one is published while an earlier one is not over. */
   readonly overlap: NonNullable<ScheduleRule['overlap']>;
+  /** Whether it publishes nothing until it is resumed. */
   readonly paused: boolean;
   /** Whether a `@RecurringHandler()` declared it. Then `prune()` removes it once none declares it any more. */
   readonly declared: boolean;

@@ -1,3 +1,6 @@
+/** What a time from outside may be, in a sentence. */
+export const TIME_FORMS = "ISO 8601 with its zone, such as '2026-12-24T18:00:00Z', or epoch milliseconds";
+
 /** Both the date and the zone must be said: a time without one would be that of whichever machine reads it. */
 const ISO = /^\d{4}-\d\d-(\d\d)T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
 

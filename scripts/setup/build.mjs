@@ -11,6 +11,7 @@ const BUILD_SETTINGS = [
   'tsconfig.json',
   'tsconfig.build.json',
   'scripts/build.mjs',
+  'scripts/setup/answer-table.mjs',
   'scripts/setup/bundle.mjs',
   'scripts/setup/lua-blocks.mjs',
   'scripts/setup/lua-heads.mjs',

@@ -29,6 +29,8 @@ const WRONG: readonly (readonly [args: string, says: RegExp])[] = [
   [`publish ${TOPIC} 1 --backoff fixed`, /--backoff must be JSON/],
   [`publish ${TOPIC} 1 --backoff {"type":"none"}`, /backoff/],
   [`publish ${TOPIC} 1 --on-duplicate maybe`, /Allowed choices/],
+  [`publish ${TOPIC} 1 --replicas {"min":1}`, /replicas\.timeout must be a duration/],
+  [`publish ${TOPIC} 1 --replicas many`, /--replicas must be JSON/],
   [`reschedule ${TOPIC} 1`, /either --delay or --deliver-at/],
   [`reschedule ${TOPIC} 1 --delay 1h --deliver-at 1767268800000`, /either --delay or --deliver-at/],
   [`cancel ${TOPIC}`, /Say which messages/],

@@ -2,8 +2,9 @@ import { runBulk } from '../bulk.js';
 import { printChange } from '../change-message.js';
 import { usageError } from '../cli-error.js';
 import type { AddCommand } from '../command.js';
-import { TIME_FORMS, toDuration, toTime } from '../given-values.js';
+import { toDuration, toTime } from '../given-values.js';
 import { chosenOf, manyCommand } from '../message-filter-options.js';
+import { TIME_FORMS } from '../../time/iso-time.js';
 import { example } from '../program.js';
 
 export const reschedule: AddCommand = (program, cli) => {

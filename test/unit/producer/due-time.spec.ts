@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { DueTime } from '../../../lib/store/messages/publish.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { optionalTime } from '../../../lib/time/date.js';
-import { optionalDueTime, requiredDueTime } from '../../../lib/producer/due-time.js';
+import { checkedDueOptions, optionalDueTime, requiredDueTime } from '../../../lib/producer/due-time.js';
 import { shown } from '../../support/shown.js';
 
 const NOW = 1_767_225_600_000.25;
 const TEN_YEARS = 315_576_000_000;
 
 const CHECKS: Readonly<Record<string, (when: unknown) => DueTime | undefined>> = {
-  optionalDueTime: (when) => optionalDueTime(when as Parameters<typeof optionalDueTime>[0], NOW),
+  optionalDueTime: (when) => optionalDueTime(when as object, checkedDueOptions('The options', when as object, ''), NOW),
   requiredDueTime: (when) => requiredDueTime(when as Parameters<typeof requiredDueTime>[0], NOW),
 };
 

@@ -1,0 +1,2 @@
+/** What `lib/gateway/answer-table.ts` has to be. */
+export function answerTable(): string;
