@@ -13,14 +13,7 @@ import { ANSWER_WITHOUT_REDIS, READING_ROUTES } from './reading.routes.js';
 import { type DashboardRedact, NO_PAYLOADS } from './redaction.js';
 import { refusalOf } from './refusal-of.js';
 import { assertNotForged, assertOwnSite, bodyOf } from './request-checks.js';
-import {
-  type ActingRoute,
-  type DashboardQueues,
-  Given,
-  type ReadingRoute,
-  type RouteContext,
-  assertSeesTopicOf,
-} from './route.js';
+import { type AskedContext, type DashboardQueues, Given, type Route, type Routes, answerOf } from './route.js';
 import { type Looks, SharedLooks, type Taken } from './shared-looks.js';
 import { unlessAway } from './unless-away.js';
 import type { Viewer } from './viewer.js';
@@ -138,16 +131,15 @@ export class DashboardHandler {
     return path.startsWith('api/') ? this.#read(asked) : this.#sendAsset(asked);
   }
 
-  async #act({ request, response, host, body, viewer }: AdmittedRequest, { action, act }: ActingRoute): Promise<void> {
+  async #act({ request, response, host, body, viewer }: AdmittedRequest, route: Route): Promise<void> {
     if (request.method !== 'POST') throw notAllowed('POST');
     assertNotForged(request, host);
     const given = new Given(await bodyOf(request, body));
-    const { answer } = await this.#looks.answer(async (looks) => {
-      const context = this.#context(viewer, looks);
-      viewer.assertMay(typeof action === 'string' ? action : action(context, given));
-      await assertSeesTopicOf(context, given);
-      return act(context, given).finally(() => this.#looks.forget());
-    });
+    // What is refused has changed nothing, so all looks are kept.
+    const act: Route['run'] = async (...asked) => route.run(...asked).finally(() => this.#looks.forget());
+    const { answer } = await this.#looks.answer(async (looks) =>
+      answerOf(this.#asked(viewer, looks), given, { ...route, run: act }),
+    );
     sendJson(response, { status: 200, content: answer });
   }
 
@@ -170,11 +162,7 @@ export class DashboardHandler {
     if (!route) throw nothingHere();
     const given = new Given(Object.fromEntries(query));
     const look = async (): Promise<Taken<unknown>> =>
-      this.#looks.answer(async (looks) => {
-        const context = this.#context(viewer, looks);
-        await assertSeesTopicOf(context, given);
-        return route(context, given);
-      });
+      this.#looks.answer(async (looks) => answerOf(this.#asked(viewer, looks), given, route));
     if (ANSWER_WITHOUT_REDIS.has(path)) return look;
     const reach = { admin: this.#options.queues.admin, looks: this.#looks, clock: this.#clock };
     return () => unlessAway(look(), reach);
@@ -211,7 +199,7 @@ export class DashboardHandler {
     response.end(asset.content);
   }
 
-  #context(viewer: Viewer, looks: Looks): RouteContext {
+  #asked(viewer: Viewer, looks: Looks): AskedContext {
     const { queues, traceUrl } = this.#options;
     const redact = viewer.rights.payloads ? this.#options.redact : NO_PAYLOADS;
     return {
@@ -228,10 +216,7 @@ export class DashboardHandler {
 }
 
 /** The route at a path, if that is one of theirs. */
-function routeAt<R extends ReadingRoute | ActingRoute>(
-  routes: Readonly<Record<string, R>>,
-  path: string,
-): R | undefined {
+function routeAt(routes: Routes, path: string): Route | undefined {
   return Object.hasOwn(routes, path) ? routes[path] : undefined;
 }
 

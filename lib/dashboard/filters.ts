@@ -1,21 +1,21 @@
 import type { MessageFilter } from '../admin/message-filter.js';
 import { isPlainObject } from '../checks/kinds.js';
 import { Refusal } from '../http/refusal.js';
-import type { Given, RouteContext } from './route.js';
+import type { AskedContext, Input } from './route.js';
 
 /**
  * The filter that a body has.
  *
  * @throws Refusal if it is none, or means one message, which is named elsewhere
  */
-export function givenFilter(body: Given): object {
+export function givenFilter(body: Input): object {
   const filter = body.value('filter');
   if (isPlainObject(filter) && !('id' in filter)) return filter;
   throw new Refusal(400, 'INVALID_ARGUMENT', "'filter' must be an object with what the messages have in common.");
 }
 
 /** The filter that the parameters of a URL stand for. */
-export function queriedFilter(query: Given): MessageFilter {
+export function queriedFilter(query: Input): MessageFilter {
   const path = query.optionalText('field');
   return {
     tag: query.optionalText('tag'),
@@ -28,12 +28,12 @@ export function queriedFilter(query: Given): MessageFilter {
 }
 
 /** @throws Refusal if a filter looks into payloads that the viewer may not see: they could be told by trial */
-export function assertMayFilterBy({ viewer }: Pick<RouteContext, 'viewer'>, filter: object): void {
+export function assertMayFilterBy({ viewer }: Pick<AskedContext, 'viewer'>, filter: object): void {
   if (looksIntoPayloads(filter)) viewer.assertSeesPayloads();
 }
 
 /** @throws Refusal also if `redact` hides parts of payloads: what would be changed, and how much of it, tells them by trial */
-export function assertMayActBy({ viewer, redact }: Pick<RouteContext, 'viewer' | 'redact'>, filter: object): void {
+export function assertMayActBy({ viewer, redact }: Pick<AskedContext, 'viewer' | 'redact'>, filter: object): void {
   assertMayFilterBy({ viewer }, filter);
   if (!redact || !looksIntoPayloads(filter)) return;
   throw new Refusal(
