@@ -83,8 +83,9 @@ const LAYERS = {
     folders: ['nest/handlers', 'nest/decorators', 'composition', ...RUNTIME],
     packages: ['@nestjs/common', '@nestjs/core'],
   },
-  // What is served by HTTP stands on it.
+  // What is served over HTTP stands on it. The program serves without Nest.
   http: {},
+  'http/mount': { folders: ['http', 'nest/decorators'], packages: ['@nestjs/common', '@nestjs/core'] },
   index: {
     folders: [
       'outbound/push',
@@ -130,11 +131,12 @@ const LAYERS = {
   },
   prometheus: { folders: ['monitoring', 'events'], packages: ['prom-client'] },
   dashboard: {
-    folders: ['http', 'nest/decorators', 'admin', 'store', 'schedules', 'events', 'messages'],
-    packages: ['@nestjs/common', '@nestjs/core', 'rxjs'],
+    folders: ['http/mount', 'http', 'nest/decorators', 'admin', 'store', 'schedules', 'events', 'messages'],
+    packages: ['@nestjs/common', 'rxjs'],
   },
   gateway: {
     folders: [
+      'http/mount',
       'http',
       'nest/decorators',
       'consumer/pulling',
@@ -146,7 +148,7 @@ const LAYERS = {
       'store',
       'messages',
     ],
-    packages: ['@nestjs/common', '@nestjs/core', 'rou3', 'uuid', 'zod', 'zod-openapi'],
+    packages: ['@nestjs/common', 'rou3', 'uuid', 'zod', 'zod-openapi'],
   },
   // It runs in a browser, so of the rest it takes types alone; the build fails at anything else.
   'dashboard/browser': {
