@@ -15,17 +15,13 @@ type Work<S> = (
 
 /** Counts what is meant, with examples, if it is asked to; else begins an operation. */
 function bulk<S extends SeenTopic>(action: AuditedAction, sees: Sees<S>, workOn: Work<S>): Route {
-  return route({
-    right: action,
-    sees: withExamples(sees),
-    run: async ({ queues: { admin }, operations, by }, body, seen) => {
-      const work = async (options: BulkOptions): Promise<Counted> => workOn({ ...seen, admin, body }, options);
-      const about = { action, topic: seen.topic, total: body.optionalNumber('total'), ...by };
-      if (body.flag('dryRun')) return work({ ...by, dryRun: true });
-      // Stopped before its first step, it only checks what was given: what is refused has not begun.
-      await work({ ...by, dryRun: true, signal: AbortSignal.abort() });
-      return { operation: operations.begin(about, async (control) => work({ ...by, ...control })) };
-    },
+  return route(action, withExamples(sees), async ({ queues: { admin }, operations, by }, body, seen) => {
+    const work = async (options: BulkOptions): Promise<Counted> => workOn({ ...seen, admin, body }, options);
+    const about = { action, topic: seen.topic, total: body.optionalNumber('total'), ...by };
+    if (body.flag('dryRun')) return work({ ...by, dryRun: true });
+    // Stopped before its first step, it only checks what was given: what is refused has not begun.
+    await work({ ...by, dryRun: true, signal: AbortSignal.abort() });
+    return { operation: operations.begin(about, async (control) => work({ ...by, ...control })) };
   });
 }
 

@@ -49,158 +49,119 @@ export const ANSWER_WITHOUT_REDIS: ReadonlySet<string> = new Set(['api/session',
 
 /** What the pages show, by path. Looks that cost more than a call are shared by all who watch. */
 export const READING_ROUTES: Routes = {
-  'api/session': route({
-    right: 'look',
-    sees: ownRights,
-    run: async ({ traceUrl }, _, rights) => ({ ...rights, version: VERSION, traceUrl }),
+  'api/session': route('look', ownRights, async ({ traceUrl }, _, rights) => ({
+    ...rights,
+    version: VERSION,
+    traceUrl,
+  })),
+
+  'api/clock': route('look', noTopic, async (context) => ({ at: toDate(await redisTime(context)) })),
+
+  'api/overview': route('look', cut(noTopic, visibleOverview), async (context) =>
+    context.looks.take(
+      'overview',
+      (looks) => lookOver(context.queues, () => examined({ ...context, looks })),
+      ({ topics }) =>
+        KEPT_FOR_DOCTOR + KEPT_A_PARTITION * topics.reduce((sum, { partitions }) => sum + 1 + partitions, 0),
+    ),
+  ),
+
+  'api/topic': route('look', itsTopic, async ({ queues: { admin }, looks }, _, { topic }) => {
+    const lookAtTopic = async () => {
+      const [stats, fleet] = await Promise.all([admin.stats(topic), admin.fleet({ topic, minutes: 10 })]);
+      if (stats.partitions.length + stats.unreachable.length === 0) throw noSuchTopic();
+      const handlers = fleet.processes.filter(({ topics }) => topics.some((one) => one.topic === topic));
+      const minutes = fleet.topics.find((one) => one.topic === topic)?.minutes ?? [];
+      return { at: fleet.at, ...stats, handlers: handlers.map(({ process }) => process), minutes };
+    };
+    return looks.take(`topic ${topic}`, lookAtTopic, cheap);
   }),
 
-  'api/clock': route({
-    right: 'look',
-    sees: noTopic,
-    run: async (context) => ({ at: toDate(await redisTime(context)) }),
+  'api/history': route('look', itsTopic, async ({ queues: { admin }, looks }, _, { topic }) => ({
+    spans: await looks.take(`history ${topic}`, () => admin.history(topic), cheap),
+  })),
+
+  'api/agenda': route('look', cut(itsTopicIfAny, visibleAgenda), async (context, query, { topic }) => {
+    const buckets = query.optionalNumber('buckets') ?? BUCKETS;
+    const span = query.optionalNumber('span');
+    const range = span === undefined ? { from: query.number('from'), to: query.number('to') } : { span };
+    const lookAtAgenda = async () => {
+      const { from, to } = 'span' in range ? spanFrom(await redisTime(context), range.span, buckets) : range;
+      return context.queues.admin.agenda(topic, { from, to, buckets });
+    };
+    const name = `agenda ${JSON.stringify([topic, buckets, range])}`;
+    // Of all topics it costs a call for each of their partitions.
+    return context.looks.take(name, lookAtAgenda, topic === undefined ? undefined : cheap);
   }),
 
-  'api/overview': route({
-    right: 'look',
-    sees: cut(noTopic, visibleOverview),
-    run: async (context) =>
-      context.looks.take(
-        'overview',
-        (looks) => lookOver(context.queues, () => examined({ ...context, looks })),
-        ({ topics }) =>
-          KEPT_FOR_DOCTOR + KEPT_A_PARTITION * topics.reduce((sum, { partitions }) => sum + 1 + partitions, 0),
-      ),
+  'api/messages': route('look', itsMessages, async ({ looks }, query, { topic, messages, payloads }) => {
+    const state = query.text('state') as PeekState;
+    const options = {
+      limit: query.optionalNumber('limit') ?? 50,
+      cursor: query.optionalText('cursor'),
+      tag: query.optionalText('tag'),
+    };
+    const name = `messages ${JSON.stringify([topic, state, options, payloads])}`;
+    return looks.take(name, () => messages.peek(topic, state, options), briefly);
   }),
 
-  'api/topic': route({
-    right: 'look',
-    sees: itsTopic,
-    run: async ({ queues: { admin }, looks }, _, { topic }) => {
-      const lookAtTopic = async () => {
-        const [stats, fleet] = await Promise.all([admin.stats(topic), admin.fleet({ topic, minutes: 10 })]);
-        if (stats.partitions.length + stats.unreachable.length === 0) throw noSuchTopic();
-        const handlers = fleet.processes.filter(({ topics }) => topics.some((one) => one.topic === topic));
-        const minutes = fleet.topics.find((one) => one.topic === topic)?.minutes ?? [];
-        return { at: fleet.at, ...stats, handlers: handlers.map(({ process }) => process), minutes };
-      };
-      return looks.take(`topic ${topic}`, lookAtTopic, cheap);
-    },
+  'api/search': route('look', itsSearch, async ({ looks }, query, { topic, messages, payloads, filter }) => {
+    const state = query.optionalText('state');
+    const options = {
+      cursor: query.optionalText('cursor'),
+      ...(state !== undefined && { states: [state as MessageDetails['state']] }),
+    };
+    const name = `search ${JSON.stringify([topic, filter, options, payloads])}`;
+    return looks.take(name, () => messages.search(topic, filter, options), cheap);
   }),
 
-  'api/history': route({
-    right: 'look',
-    sees: itsTopic,
-    run: async ({ queues: { admin }, looks }, _, { topic }) => ({
-      spans: await looks.take(`history ${topic}`, () => admin.history(topic), cheap),
-    }),
-  }),
-
-  'api/agenda': route({
-    right: 'look',
-    sees: cut(itsTopicIfAny, visibleAgenda),
-    run: async (context, query, { topic }) => {
-      const buckets = query.optionalNumber('buckets') ?? BUCKETS;
-      const span = query.optionalNumber('span');
-      const range = span === undefined ? { from: query.number('from'), to: query.number('to') } : { span };
-      const lookAtAgenda = async () => {
-        const { from, to } = 'span' in range ? spanFrom(await redisTime(context), range.span, buckets) : range;
-        return context.queues.admin.agenda(topic, { from, to, buckets });
-      };
-      const name = `agenda ${JSON.stringify([topic, buckets, range])}`;
-      // Of all topics it costs a call for each of their partitions.
-      return context.looks.take(name, lookAtAgenda, topic === undefined ? undefined : cheap);
-    },
-  }),
-
-  'api/messages': route({
-    right: 'look',
-    sees: itsMessages,
-    run: async ({ looks }, query, { topic, messages, payloads }) => {
-      const state = query.text('state') as PeekState;
-      const options = {
-        limit: query.optionalNumber('limit') ?? 50,
-        cursor: query.optionalText('cursor'),
-        tag: query.optionalText('tag'),
-      };
-      const name = `messages ${JSON.stringify([topic, state, options, payloads])}`;
-      return looks.take(name, () => messages.peek(topic, state, options), briefly);
-    },
-  }),
-
-  'api/search': route({
-    right: 'look',
-    sees: itsSearch,
-    run: async ({ looks }, query, { topic, messages, payloads, filter }) => {
-      const state = query.optionalText('state');
-      const options = {
-        cursor: query.optionalText('cursor'),
-        ...(state !== undefined && { states: [state as MessageDetails['state']] }),
-      };
-      const name = `search ${JSON.stringify([topic, filter, options, payloads])}`;
-      return looks.take(name, () => messages.search(topic, filter, options), cheap);
-    },
-  }),
-
-  'api/message': route({
-    right: 'look',
-    sees: cut(itsTopic, ({ message, explanation }: ExplainedMessage, _viewer, redact) => ({
+  'api/message': route(
+    'look',
+    cut(itsTopic, ({ message, explanation }: ExplainedMessage, _viewer, redact) => ({
       message: message && shownMessage(message, redact),
       explanation,
     })),
-    run: async ({ queues: { admin } }, query, { topic }) => {
+    async ({ queues: { admin } }, query, { topic }) => {
       const name = query.message();
       const [message, explanation] = await Promise.all([admin.get(topic, name), admin.explain(topic, name)]);
       return { message, explanation };
     },
-  }),
+  ),
 
-  'api/dead': route({
-    right: 'look',
-    sees: itsTopic,
-    run: async ({ queues: { admin }, looks }, _, { topic }) =>
-      looks.take(
-        `dead ${topic}`,
-        () => admin.deadLetterGroups(topic),
-        ({ total }) => KEPT_A_RECORD * total,
-      ),
-  }),
+  'api/dead': route('look', itsTopic, async ({ queues: { admin }, looks }, _, { topic }) =>
+    looks.take(
+      `dead ${topic}`,
+      () => admin.deadLetterGroups(topic),
+      ({ total }) => KEPT_A_RECORD * total,
+    ),
+  ),
 
-  'api/schedules': route({ right: 'look', sees: itsSchedules, run: listSchedules }),
+  'api/schedules': route('look', itsSchedules, listSchedules),
 
-  'api/schedule': route({
-    right: 'look',
-    sees: cut(itsSchedule, ({ schedule, ...runs }: ScheduleAndRuns, _viewer, redact) => ({
+  'api/schedule': route(
+    'look',
+    cut(itsSchedule, ({ schedule, ...runs }: ScheduleAndRuns, _viewer, redact) => ({
       schedule: shownSchedule(schedule, redact),
       ...runs,
     })),
-    run: async ({ queues: { schedules } }, _, schedule) => {
+    async ({ queues: { schedules } }, _, schedule) => {
       const next = await schedules.next(schedule.id, NEXT_RUNS);
       const [lastRun] = await schedules.lastRuns([schedule]);
       return { schedule, next, lastRun };
     },
-  }),
+  ),
 
-  'api/fleet': route({
-    right: 'look',
-    sees: cut(noTopic, visibleFleet),
-    run: async ({ queues: { admin }, looks }) => looks.take('fleet', () => admin.fleet({ minutes: 10 }), cheap),
-  }),
+  'api/fleet': route('look', cut(noTopic, visibleFleet), async ({ queues: { admin }, looks }) =>
+    looks.take('fleet', () => admin.fleet({ minutes: 10 }), cheap),
+  ),
 
-  'api/doctor': route({ right: 'look', sees: allTopics, run: examined }),
+  'api/doctor': route('look', allTopics, examined),
 
-  'api/audit': route({
-    right: 'look',
-    sees: cut(noTopic, visibleAudit),
-    run: async ({ queues: { admin } }, query) =>
-      admin.audit({ limit: query.optionalNumber('limit') ?? 50, cursor: query.optionalText('cursor') }),
-  }),
+  'api/audit': route('look', cut(noTopic, visibleAudit), async ({ queues: { admin } }, query) =>
+    admin.audit({ limit: query.optionalNumber('limit') ?? 50, cursor: query.optionalText('cursor') }),
+  ),
 
-  'api/operations': route({
-    right: 'look',
-    sees: itsOperations,
-    run: async (_context, _query, operations) => ({ operations }),
-  }),
+  'api/operations': route('look', itsOperations, async (_context, _query, operations) => ({ operations })),
 };
 
 interface ExplainedMessage {

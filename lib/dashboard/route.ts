@@ -75,9 +75,11 @@ export type Routes = Readonly<Record<string, Route>>;
 
 /** Has the compiler check that a route works with what its viewer sees, and that what they get has no payload as it is stored. */
 export function route<S, A, R = A>(
-  definition: RouteOf<S, A, R> & ([Unredacted<R>] extends [never] ? unknown : { readonly sees: never }),
+  right: RouteOf<S, A, R>['right'],
+  sees: RouteOf<S, A, R>['sees'],
+  run: RouteOf<S, A, R>['run'] & ([Unredacted<R>] extends [never] ? unknown : never),
 ): Route {
-  return definition;
+  return { right, sees, run };
 }
 
 /**
