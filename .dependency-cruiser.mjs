@@ -84,7 +84,7 @@ const LAYERS = {
     packages: ['@nestjs/common', '@nestjs/core'],
   },
   // What is served over HTTP stands on it. The program serves without Nest.
-  http: {},
+  http: { packages: ['rou3'] },
   'http/mount': { folders: ['http', 'nest/decorators'], packages: ['@nestjs/common', '@nestjs/core'] },
   index: {
     folders: [
@@ -148,7 +148,7 @@ const LAYERS = {
       'store',
       'messages',
     ],
-    packages: ['@nestjs/common', 'rou3', 'uuid', 'zod', 'zod-openapi'],
+    packages: ['@nestjs/common', 'uuid', 'zod', 'zod-openapi'],
   },
   // It runs in a browser, so of the rest it takes types alone; the build fails at anything else.
   'dashboard/browser': {

@@ -108,23 +108,15 @@ export class DelayQueueDashboardModule {
       answer: async (handler, asked, answered) => {
         // What it throws is answered by the application, as what a guard throws.
         const viewer = viewerOf(await access(asked));
-        const { request, response, host, begin } = rawExchange(asked, answered);
+        const { begin, ...raw } = rawExchange(asked, answered);
         begin();
         const parts = partsBelow(asked);
         if (parts.length === 0 && viewer) {
-          response.writeHead(308, { location: pageOf(asked) }).end();
+          raw.response.writeHead(308, { location: pageOf(asked) }).end();
           return;
         }
-        const query = new URLSearchParams(splitUrl(asked.originalUrl).search);
-        await handler.handle({
-          request,
-          response,
-          host,
-          path: parts.join('/'),
-          query,
-          body: givenBody(asked),
-          viewer,
-        });
+        const { search } = splitUrl(asked.originalUrl);
+        await handler.handle({ ...raw, path: parts.join('/'), search, body: givenBody(asked), viewer });
       },
     });
   }

@@ -1,6 +1,6 @@
 import { assertInteger } from '../checks/validate.js';
 import type { LastRun } from '../schedules/last-runs.js';
-import { refusalOf } from './refusal-of.js';
+import { refusalOf } from '../http/refusal.js';
 import type { ShownSchedule } from './redaction.js';
 import type { Input, RouteContext } from './route.js';
 import type { SeenSchedules } from './sees.js';
