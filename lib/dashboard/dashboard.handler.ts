@@ -58,7 +58,6 @@ export interface DashboardHandlerOptions {
   readonly clock?: Clock;
 }
 
-/** Its path has no slash before it. */
 export interface DashboardRequest extends ServedRequest {
   /** Whoever asks; `undefined`: they may see nothing. */
   readonly viewer: Viewer | undefined;
@@ -118,10 +117,10 @@ export class DashboardHandler implements Answering {
 
   async #answer(asked: AdmittedRequest): Promise<JsonAnswer | undefined> {
     const { request, path } = asked;
-    const found = this.#router.find(request.method ?? '', `/${path}`);
+    const found = this.#router.find(request.method ?? '', path);
     if (found?.route.method === 'POST') return this.#act(asked, found.route);
     if (request.method !== 'GET' && request.method !== 'HEAD') throw notAllowed('GET');
-    return path.startsWith('api/') ? this.#read(asked) : this.#sendAsset(asked);
+    return path.startsWith('/api/') ? this.#read(asked) : this.#sendAsset(asked);
   }
 
   async #act({ request, host, body, viewer }: AdmittedRequest, route: Route): Promise<JsonAnswer> {
@@ -138,13 +137,13 @@ export class DashboardHandler implements Answering {
   async #read({ request, response, host, path, search, viewer }: AdmittedRequest): Promise<JsonAnswer | undefined> {
     assertOwnSite(request, host);
     const query = new URLSearchParams(search);
-    if (path === WATCH_ROUTE) {
+    if (path === `/${WATCH_ROUTE}`) {
       const begins = this.#watched(query.getAll('look'), viewer);
       const stream = this.#streams.open(request, response);
       for (const begin of begins) begin(stream);
       return undefined;
     }
-    const { answer, takenAt } = await this.#lookAt(path, query, viewer)();
+    const { answer, takenAt } = await this.#lookAt(path.slice(1), query, viewer)();
     const age = Math.floor((this.#clock.now() - takenAt) / 1000);
     return { status: 200, content: answer, headers: { age: String(age) } };
   }
@@ -183,7 +182,7 @@ export class DashboardHandler implements Answering {
   }
 
   #sendAsset({ response, path }: DashboardRequest): undefined {
-    const name = path === '' ? PAGE : path;
+    const name = path.slice(1) || PAGE;
     const asset = this.#assets.get(name);
     if (!asset) throw nothingHere();
     // The names of all others change with their content.

@@ -5,15 +5,7 @@ import { DEFAULT_CONNECTION } from '../nest/decorators/delay-queue.constants.js'
 import { tokensOf } from '../nest/decorators/delay-queue.tokens.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import type { DelayQueueEvents } from '../events/delay-queue.events.js';
-import {
-  type FrameworkRequest,
-  type HttpRequest,
-  givenBody,
-  partsBelow,
-  pathsBelow,
-  rawExchange,
-  splitUrl,
-} from '../http/framework.js';
+import { type HttpRequest, splitUrl } from '../http/framework.js';
 import { assertMountOptions, mount } from '../http/mount.js';
 import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import type { DashboardAccess } from './access.js';
@@ -61,6 +53,9 @@ const RULES = {
 } as const;
 const DEFAULT_PATH = 'queues';
 
+/** Express and Fastify do not write a wildcard alike. */
+const PATHS = ['/:a/:b/:c', '/:a/:b', '/:a', ''];
+
 /**
  * The dashboard in your application, on Express or Fastify. Global guards apply to it, then `access`.
  *
@@ -94,7 +89,7 @@ export class DelayQueueDashboardModule {
     return mount<[DelayQueueAdmin, DelayQueueSchedules, DelayQueueEvents], DashboardHandler>({
       module: DelayQueueDashboardModule,
       path,
-      paths: ['', ...pathsBelow('', 3)],
+      paths: PATHS,
       parts: [admin, schedules, events],
       handler: (...parts) =>
         new DashboardHandler({
@@ -105,26 +100,18 @@ export class DelayQueueDashboardModule {
         }),
       // Later would be too late: the server waits for the connections that this ends.
       closesIn: 'beforeApplicationShutdown',
-      answer: async (handler, asked, answered) => {
+      answer: async (handler, { begin, ...served }, asked) => {
         // What it throws is answered by the application, as what a guard throws.
         const viewer = viewerOf(await access(asked));
-        const { begin, ...raw } = rawExchange(asked, answered);
         begin();
-        const parts = partsBelow(asked);
-        if (parts.length === 0 && viewer) {
-          raw.response.writeHead(308, { location: pageOf(asked) }).end();
+        if (served.path !== '' || !viewer) {
+          await handler.handle({ ...served, viewer });
           return;
         }
-        const { search } = splitUrl(asked.originalUrl);
-        await handler.handle({ ...raw, path: parts.join('/'), search, body: givenBody(asked), viewer });
+        // Its parts are beside the page, whatever the prefix; and Fastify takes a slash at the end for another path.
+        const [last = ''] = splitUrl(asked.originalUrl).path.split('/').slice(-1);
+        served.response.writeHead(308, { location: last === '' ? PAGE : `${last}/${PAGE}` }).end();
       },
     });
   }
-}
-
-/** The address of the page, whose parts are beside it whatever the prefix; Fastify takes a slash at the end for another path. */
-function pageOf({ originalUrl }: FrameworkRequest): string {
-  const { path } = splitUrl(originalUrl);
-  const last = path.slice(path.lastIndexOf('/') + 1);
-  return last === '' ? PAGE : `${last}/${PAGE}`;
 }

@@ -118,7 +118,7 @@ export class Given {
 
   /** @throws Refusal unless it is a string that is not empty */
   text(name: string): string {
-    return there(name, this.optionalText(name));
+    return required(name, this.optionalText(name));
   }
 
   optionalText(name: string): string | undefined {
@@ -127,7 +127,7 @@ export class Given {
 
   /** @throws Refusal unless it is a number */
   number(name: string): number {
-    return there(name, this.optionalNumber(name));
+    return required(name, this.optionalNumber(name));
   }
 
   optionalNumber(name: string): number | undefined {
@@ -169,7 +169,7 @@ function textOf(name: string, value: unknown): string | undefined {
 }
 
 /** @throws Refusal unless it was given */
-export function there<T>(name: string, value: T | undefined): T {
+export function required<T>(name: string, value: T | undefined): T {
   if (value === undefined) throw refused(`'${name}' is missing.`);
   return value;
 }

@@ -3,12 +3,12 @@ import type { DeadLetterFilter } from '../admin/dead-letter-filter.js';
 import type { MessageDetails } from '../admin/message-details.js';
 import type { MessageFilter } from '../admin/message-filter.js';
 import type { ViewedMessages } from '../admin/viewed-messages.js';
+import { isPlainObject } from '../checks/kinds.js';
 import { Refusal } from '../http/refusal.js';
 import type { Schedule } from '../schedules/schedule.interface.js';
-import { assertMayActBy, assertMayFilterBy, givenFilter, queriedFilter } from './filters.js';
 import type { Operation } from './operations.js';
 import { type ShownMessage, type ShownSchedule, shownMessage, shownSchedule } from './redaction.js';
-import { type AskedContext, type Cuts, type Sees, noSuchTopic, there } from './route.js';
+import { type AskedContext, type Cuts, type Input, type Sees, noSuchTopic, required } from './route.js';
 import { cheap } from './shared-looks.js';
 import type { Rights } from './viewer.js';
 
@@ -47,7 +47,7 @@ export interface SeenTopic {
 
 /** The topic that the request names. */
 export const itsTopic: Sees<SeenTopic> = {
-  find: async (asked, { topic }) => seenTopic(asked, there('topic', topic)),
+  find: async (asked, { topic }) => seenTopic(asked, required('topic', topic)),
 };
 
 export const itsTopicIfAny: Sees<Partial<SeenTopic>> = {
@@ -147,4 +147,49 @@ async function seenTopic({ viewer, looks, queues }: AskedContext, topic: string)
   const topics = await looks.take('topics', () => queues.admin.topics(), cheap);
   if (!topics.includes(topic)) throw noSuchTopic();
   return { topic };
+}
+
+/**
+ * The filter that a body has.
+ *
+ * @throws Refusal if it is none, or means one message, which is named elsewhere
+ */
+function givenFilter(body: Input): object {
+  const filter = body.value('filter');
+  if (isPlainObject(filter) && !('id' in filter)) return filter;
+  throw new Refusal(400, 'INVALID_ARGUMENT', "'filter' must be an object with what the messages have in common.");
+}
+
+/** The filter that the parameters of a URL stand for. */
+function queriedFilter(query: Input): MessageFilter {
+  const path = query.optionalText('field');
+  return {
+    tag: query.optionalText('tag'),
+    key: query.optionalText('key'),
+    text: query.optionalText('text'),
+    ...(path !== undefined && { field: { path, value: query.text('value') } }),
+    from: query.optionalNumber('from'),
+    to: query.optionalNumber('to'),
+  };
+}
+
+/** @throws Refusal if a filter looks into payloads that the viewer may not see: they could be told by trial */
+function assertMayFilterBy({ viewer }: Pick<AskedContext, 'viewer'>, filter: object): void {
+  if (looksIntoPayloads(filter)) viewer.assertSeesPayloads();
+}
+
+/** @throws Refusal also if `redact` hides parts of payloads: what would be changed, and how much of it, tells them by trial */
+function assertMayActBy({ viewer, redact }: Pick<AskedContext, 'viewer' | 'redact'>, filter: object): void {
+  assertMayFilterBy({ viewer }, filter);
+  if (!redact || !looksIntoPayloads(filter)) return;
+  throw new Refusal(
+    403,
+    'FORBIDDEN',
+    "The option 'redact' hides parts of payloads, so what is to be changed cannot be chosen by text or field. Choose it by tag, key or time.",
+  );
+}
+
+function looksIntoPayloads(filter: object): boolean {
+  const { text, field } = filter as MessageFilter;
+  return text !== undefined || field !== undefined;
 }

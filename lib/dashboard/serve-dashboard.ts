@@ -3,23 +3,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { splitUrl } from '../http/framework.js';
 import { isForLoopback } from '../http/loopback.js';
 import { Secret } from '../http/secret.js';
-import { serve } from '../http/serve.js';
-import { DashboardHandler } from './dashboard.handler.js';
-import type { DashboardRedact } from './redaction.js';
-import type { DashboardQueues } from './route.js';
+import { type Serving, serve } from '../http/serve.js';
+import { DashboardHandler, type DashboardHandlerOptions } from './dashboard.handler.js';
 import { viewerOf } from './viewer.js';
 
 /** How the dashboard is served without an application. */
-export interface ServeOptions {
-  readonly queues: DashboardQueues;
-  /** 0 takes one that is free. */
-  readonly port: number;
+export interface ServeOptions
+  extends Pick<DashboardHandlerOptions, 'queues' | 'redact' | 'log'>, Pick<Serving, 'port'> {
   /** Whether its reader may also change something. */
   readonly operate: boolean;
   /** Who it is, for the audit log. */
   readonly actor?: string;
-  readonly redact?: DashboardRedact;
-  readonly log: { error(message: string): void };
 }
 
 export interface ServedDashboard {
@@ -60,7 +54,7 @@ export async function serveDashboard({
     if (rest.length === 0 || !secret.equals(new Secret(given))) {
       return refuse(request, response, 401, 'Open the URL that the command has printed: it has a token in it.');
     }
-    void handler.handle({ request, response, path: rest.join('/'), search, body: undefined, viewer });
+    void handler.handle({ request, response, path: `/${rest.join('/')}`, search, body: undefined, viewer });
   });
   return {
     url: `${server.url}/${token}/`,

@@ -26,10 +26,7 @@ export interface GatewayHandlerOptions {
   readonly log: Pick<Log, 'warn' | 'error'>;
 }
 
-/** Its path begins with a slash, and is as it was sent. */
 export interface GatewayRequest extends ServedRequest {
-  /** Where it is mounted, such as `/api`. @defaultValue right at the origin */
-  readonly base?: string;
   /** Who it is, for the audit log. */
   readonly actor?: string | undefined;
   readonly may: (topic: string, right: GatewayRight) => Promise<boolean>;

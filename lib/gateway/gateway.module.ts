@@ -6,7 +6,7 @@ import { DEFAULT_CONNECTION } from '../nest/decorators/delay-queue.constants.js'
 import { tokensOf } from '../nest/decorators/delay-queue.tokens.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import { checkedActor } from '../events/audit-log.js';
-import { type HttpRequest, givenBody, placeOf, rawExchange } from '../http/framework.js';
+import type { HttpRequest } from '../http/framework.js';
 import { assertMountOptions, mount } from '../http/mount.js';
 import type { TopicRef } from '../messages/topic.js';
 import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
@@ -109,17 +109,13 @@ export class DelayQueueGatewayModule {
         }),
       // Before the connection stops: then whoever waits is told to connect anew.
       closesIn: 'onModuleDestroy',
-      answer: async (handler, asked, answered) => {
-        const place = placeOf(asked, PATHS);
-        await handler.handle({
-          ...rawExchange(asked, answered),
-          ...place,
-          body: givenBody(asked),
+      answer: async (handler, served, asked) =>
+        handler.handle({
+          ...served,
           // Nobody needs a right for the document, nor a name.
-          actor: place.path === DOCUMENT.path ? undefined : named(actor(asked)),
+          actor: served.path === DOCUMENT.path ? undefined : named(actor(asked)),
           may: async (topic, right) => granted(await access(asked, { topic, right })),
-        });
-      },
+        }),
     });
   }
 }

@@ -4,27 +4,21 @@ import { splitUrl } from '../http/framework.js';
 import { isForLoopback } from '../http/loopback.js';
 import { type Serving, serve } from '../http/serve.js';
 import { sendJson } from '../http/send-json.js';
-import type { Log } from '../log.js';
-import type { ServedTopics } from './access.js';
-import { GatewayHandler } from './gateway.handler.js';
-import { type GatewayLimits, MAX_WAIT } from './limits.js';
+import { GatewayHandler, type GatewayHandlerOptions } from './gateway.handler.js';
+import { MAX_WAIT } from './limits.js';
 import { openApiDocument } from './openapi.js';
 import { documentRoute, healthRoute } from './own.routes.js';
 import { problemAnswer, refusal, toProblem } from './problem.js';
-import type { GatewayQueues, Route } from './route.js';
+import type { Route } from './route.js';
 import { ROUTES } from './routes.js';
 import { type GatewayToken, KnownTokens, mayUse } from './tokens.js';
 
 /** How the gateway is served without an application. */
-export interface ServeGatewayOptions extends Pick<Serving, 'host' | 'port'> {
-  readonly queues: GatewayQueues;
-  readonly topics: ServedTopics;
+export interface ServeGatewayOptions extends Omit<GatewayHandlerOptions, 'routes'>, Pick<Serving, 'host' | 'port'> {
   /** None: everybody on this machine may do everything. */
   readonly tokens: readonly GatewayToken[];
-  readonly limits: GatewayLimits;
   /** Called at the begin of a shutdown: has those who wait for messages answered. */
   readonly dismiss: () => Promise<void>;
-  readonly log: Pick<Log, 'warn' | 'error'>;
 }
 
 export interface ServedGateway {

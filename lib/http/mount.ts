@@ -14,8 +14,9 @@ import { describe } from '../checks/describe.js';
 import { asConfiguration, assertOptions } from '../checks/validate.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import { WithoutSwagger } from '../nest/decorators/without-swagger.js';
-import type { FrameworkRequest, FrameworkResponse } from './framework.js';
+import { type FrameworkRequest, type FrameworkResponse, servedRequest } from './framework.js';
 import { leaveBodies, routesAt } from './own-bodies.js';
+import type { ServedRequest } from './respond.js';
 
 /** What is mounted in an application, on Express or Fastify. */
 export interface Mount<P extends readonly unknown[], H extends { close(): void }> {
@@ -26,7 +27,7 @@ export interface Mount<P extends readonly unknown[], H extends { close(): void }
   /** The parts of the connection that the handler works with. */
   readonly parts: readonly InjectionToken[];
   readonly handler: (...parts: P) => H;
-  readonly answer: (handler: H, asked: FrameworkRequest, answered: FrameworkResponse) => Promise<void>;
+  readonly answer: (handler: H, served: Required<ServedRequest>, asked: FrameworkRequest) => Promise<void>;
   /** When the application shuts down: the hook that closes the handler. */
   readonly closesIn: 'onModuleDestroy' | 'beforeApplicationShutdown';
 }
@@ -52,7 +53,7 @@ export function mount<P extends readonly unknown[], H extends { close(): void }>
 
     @All([...paths])
     async answer(@Req() asked: FrameworkRequest, @Res() answered: FrameworkResponse): Promise<void> {
-      await answer(this.#handler, asked, answered);
+      await answer(this.#handler, servedRequest(asked, answered, paths), asked);
     }
 
     [closesIn](): void {

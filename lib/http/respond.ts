@@ -10,8 +10,10 @@ export interface ServedRequest {
   readonly host?: string | undefined;
   /** Called once, right before the answer is written. */
   readonly begin?: () => void;
-  /** Below the place where the handler is mounted. */
+  /** Below the place where the handler is mounted, with a slash before it, as it was sent. */
   readonly path: string;
+  /** Where that is, such as `/api`. @defaultValue right at the origin */
+  readonly base?: string;
   /** The query as it was sent, without the question mark. */
   readonly search: string;
   /** What a parser of the application has made of the body, if one has read it: its bytes, or a value. */
