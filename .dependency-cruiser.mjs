@@ -81,8 +81,9 @@ const LAYERS = {
     folders: ['nest/handlers', 'nest/decorators', 'composition', ...RUNTIME],
     packages: ['@nestjs/common', '@nestjs/core'],
   },
-  // What is served by HTTP stands on it.
-  http: {},
+  // What is served over HTTP stands on it. The program serves without Nest.
+  http: { packages: ['rou3'] },
+  'http/mount': { folders: ['http', 'nest/decorators'], packages: ['@nestjs/common', '@nestjs/core'] },
   index: {
     folders: [
       'outbound/push',
@@ -128,11 +129,12 @@ const LAYERS = {
   },
   prometheus: { folders: ['monitoring', 'events'], packages: ['prom-client'] },
   dashboard: {
-    folders: ['http', 'nest/decorators', 'admin', 'store', 'schedules', 'events', 'messages'],
-    packages: ['@nestjs/common', '@nestjs/core', 'rxjs'],
+    folders: ['http/mount', 'http', 'nest/decorators', 'admin', 'store', 'schedules', 'events', 'messages'],
+    packages: ['@nestjs/common', 'rxjs'],
   },
   gateway: {
     folders: [
+      'http/mount',
       'http',
       'nest/decorators',
       'consumer/pulling',
@@ -144,7 +146,7 @@ const LAYERS = {
       'store',
       'messages',
     ],
-    packages: ['@nestjs/common', '@nestjs/core', 'rou3', 'uuid'],
+    packages: ['@nestjs/common', 'uuid'],
   },
   // It runs in a browser, so of the rest it takes types alone; the build fails at anything else.
   'dashboard/browser': {

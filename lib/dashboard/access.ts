@@ -1,7 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import type { AuditedAction } from '../events/audit-log.js';
-import { describe } from '../checks/describe.js';
-import { ConfigurationError } from '../errors/options.errors.js';
 
 /**
  * What a user may do in the dashboard. `'none'`: nothing. `'read'`: see everything, including payloads, and change nothing. `'operate'`:
@@ -39,12 +37,3 @@ export interface DashboardUser {
 export type DashboardAccess<R = IncomingMessage> = (
   request: R,
 ) => DashboardRight | DashboardUser | Promise<DashboardRight | DashboardUser>;
-
-/** @throws ConfigurationError if there is none: who may see the queues is never assumed */
-export function assertAccess(where: string, access: unknown): void {
-  if (typeof access === 'function') return;
-  throw new ConfigurationError(
-    `${where} needs the option 'access', a function that says for each request whether it may see the queues ('read'), ` +
-      `also change them ('operate'), or neither ('none'). Given: ${describe(access)}.`,
-  );
-}

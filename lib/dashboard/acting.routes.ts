@@ -1,122 +1,79 @@
 import { Refusal } from '../http/refusal.js';
 import { BULK_ROUTES } from './bulk.routes.js';
-import { shownMessage } from './redaction.js';
-import { type ActingRoute, scheduleOf } from './route.js';
+import { type Routes, route } from './route.js';
+import { itsOperation, itsPayload, itsSchedule, itsTopic, withExamples } from './sees.js';
 
 /** What the pages can do, by path. */
-export const ACTING_ROUTES: Readonly<Record<string, ActingRoute>> = {
-  'api/cancel': {
-    action: 'cancel',
-    act: async ({ queues: { admin }, by }, body) => ({
-      result: await admin.cancel(body.text('topic'), body.message(), by),
-    }),
-  },
+export const ACTING_ROUTES: Routes = {
+  'api/cancel': route('cancel', itsTopic, async ({ queues: { admin }, by }, body, { topic }) => ({
+    result: await admin.cancel(topic, body.message(), by),
+  })),
 
-  'api/reschedule': {
-    action: 'reschedule',
-    act: async ({ queues: { admin }, by }, body) => ({
-      result: await admin.reschedule(body.text('topic'), body.message(), body.when(), by),
-    }),
-  },
+  'api/reschedule': route('reschedule', itsTopic, async ({ queues: { admin }, by }, body, { topic }) => ({
+    result: await admin.reschedule(topic, body.message(), body.when(), by),
+  })),
 
-  'api/run-now': {
-    action: 'runNow',
-    act: async ({ queues: { admin }, by }, body) => ({
-      result: await admin.runNow(body.text('topic'), body.message(), by),
-    }),
-  },
+  'api/run-now': route('runNow', itsTopic, async ({ queues: { admin }, by }, body, { topic }) => ({
+    result: await admin.runNow(topic, body.message(), by),
+  })),
 
-  'api/edit': {
-    action: 'edit',
-    act: async ({ queues: { admin }, redact, viewer, by }, body) => {
-      viewer.assertSeesPayloads();
-      const [topic, name, payload] = [body.text('topic'), body.message(), body.value('payload')];
-      if (payload === undefined) throw new Refusal(400, 'INVALID_ARGUMENT', "'payload' is missing.");
-      const message = await admin.get(topic, name);
-      // Whoever edits begins with what the page shows, and would store the words that stand for the rest.
-      if (message && !shownMessage(message, redact).editable) {
-        throw new Refusal(
-          409,
-          'NOT_EDITABLE',
-          'The dashboard cannot show all of this payload, so it does not edit it.',
-        );
-      }
-      return { result: await admin.edit(topic, name, payload, by) };
-    },
-  },
+  'api/edit': route('edit', itsPayload, async ({ queues: { admin }, by }, body, { topic, isEditable }) => {
+    const [name, payload] = [body.message(), body.value('payload')];
+    if (payload === undefined) throw new Refusal(400, 'INVALID_ARGUMENT', "'payload' is missing.");
+    const message = await admin.get(topic, name);
+    // Whoever edits begins with what the page shows, and would store the words that stand for the rest.
+    if (message && !isEditable(message)) {
+      throw new Refusal(409, 'NOT_EDITABLE', 'The dashboard cannot show all of this payload, so it does not edit it.');
+    }
+    return { result: await admin.edit(topic, name, payload, by) };
+  }),
 
-  'api/requeue': {
-    action: 'requeue',
-    act: async ({ queues: { admin }, by }, body) => admin.requeue(body.text('topic'), body.message(), by),
-  },
+  'api/requeue': route('requeue', withExamples(itsTopic), async ({ queues: { admin }, by }, body, { topic }) =>
+    admin.requeue(topic, body.message(), by),
+  ),
 
-  'api/remove': {
-    action: 'remove',
-    act: async ({ queues: { admin }, by }, body) => admin.remove(body.text('topic'), body.message(), by),
-  },
+  'api/remove': route('remove', withExamples(itsTopic), async ({ queues: { admin }, by }, body, { topic }) =>
+    admin.remove(topic, body.message(), by),
+  ),
 
-  'api/pause': {
-    action: 'pause',
-    act: async ({ queues: { admin }, by }, body) => {
-      await admin.pause(body.text('topic'), by);
-      return {};
-    },
-  },
+  'api/pause': route('pause', itsTopic, async ({ queues: { admin }, by }, _, { topic }) => {
+    await admin.pause(topic, by);
+    return {};
+  }),
 
-  'api/hold': {
-    action: 'hold',
-    act: async ({ queues: { admin }, by }, body) => ({
-      heldUntil: await admin.hold(body.text('topic'), body.text('delay'), by),
-    }),
-  },
+  'api/hold': route('hold', itsTopic, async ({ queues: { admin }, by }, body, { topic }) => ({
+    heldUntil: await admin.hold(topic, body.text('delay'), by),
+  })),
 
-  'api/resume': {
-    action: 'resume',
-    act: async ({ queues: { admin }, by }, body) => {
-      await admin.resume(body.text('topic'), by);
-      return {};
-    },
-  },
+  'api/resume': route('resume', itsTopic, async ({ queues: { admin }, by }, _, { topic }) => {
+    await admin.resume(topic, by);
+    return {};
+  }),
 
   ...BULK_ROUTES,
 
-  'api/schedules/pause': {
-    action: 'pauseSchedule',
-    act: async (context, body) => {
-      const { id } = await scheduleOf(context, body);
-      return { changed: await context.queues.schedules.pause(id, context.by) };
-    },
-  },
+  'api/schedules/pause': route('pauseSchedule', itsSchedule, async ({ queues: { schedules }, by }, _, { id }) => ({
+    changed: await schedules.pause(id, by),
+  })),
 
-  'api/schedules/resume': {
-    action: 'resumeSchedule',
-    act: async (context, body) => {
-      const { id } = await scheduleOf(context, body);
-      return { changed: await context.queues.schedules.resume(id, context.by) };
-    },
-  },
+  'api/schedules/resume': route('resumeSchedule', itsSchedule, async ({ queues: { schedules }, by }, _, { id }) => ({
+    changed: await schedules.resume(id, by),
+  })),
 
-  'api/schedules/run-now': {
-    action: 'runScheduleNow',
-    act: async (context, body) => {
-      const { id } = await scheduleOf(context, body);
-      return context.queues.schedules.runNow(id, context.by);
-    },
-  },
+  'api/schedules/run-now': route('runScheduleNow', itsSchedule, async ({ queues: { schedules }, by }, _, { id }) =>
+    schedules.runNow(id, by),
+  ),
 
-  'api/schedules/remove': {
-    action: 'removeSchedule',
-    act: async (context, body) => {
-      const { id } = await scheduleOf(context, body);
-      return { changed: await context.queues.schedules.remove(id, context.by) };
-    },
-  },
+  'api/schedules/remove': route('removeSchedule', itsSchedule, async ({ queues: { schedules }, by }, _, { id }) => ({
+    changed: await schedules.remove(id, by),
+  })),
 
-  'api/operations/stop': {
-    action: ({ operations, viewer }, body) => operations.get(body.text('id'), viewer).action,
-    act: async ({ operations, viewer }, body) => {
-      operations.stop(body.text('id'), viewer);
+  'api/operations/stop': route(
+    ({ action }) => action,
+    itsOperation,
+    async ({ operations }, _, { id }) => {
+      operations.stop(id);
       return {};
     },
-  },
+  ),
 };

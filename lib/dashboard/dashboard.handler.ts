@@ -1,7 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { splitUrl } from '../http/framework.js';
-import { Refusal } from '../http/refusal.js';
-import { sendJson } from '../http/send-json.js';
+import { Refusal, refusalOf } from '../http/refusal.js';
+import { type Answering, type ServedRequest, respond } from '../http/respond.js';
+import { Router, notAllowed } from '../http/router.js';
+import type { JsonAnswer } from '../http/send-json.js';
 import { type Clock, SystemClock } from '../time/clock.js';
 import { ACTING_ROUTES } from './acting.routes.js';
 import { PAGE, readAssets } from './assets.js';
@@ -11,16 +12,8 @@ import { Operations } from './operations.js';
 import { PAGE_POLICY } from './page-policy.js';
 import { ANSWER_WITHOUT_REDIS, READING_ROUTES } from './reading.routes.js';
 import { type DashboardRedact, NO_PAYLOADS } from './redaction.js';
-import { refusalOf } from './refusal-of.js';
 import { assertNotForged, assertOwnSite, bodyOf } from './request-checks.js';
-import {
-  type ActingRoute,
-  type DashboardQueues,
-  Given,
-  type ReadingRoute,
-  type RouteContext,
-  assertSeesTopicOf,
-} from './route.js';
+import { type AskedContext, type DashboardQueues, Given, type Route, answerOf } from './route.js';
 import { type Looks, SharedLooks, type Taken } from './shared-looks.js';
 import { unlessAway } from './unless-away.js';
 import type { Viewer } from './viewer.js';
@@ -48,6 +41,15 @@ const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 };
 
+/** All routes, placed: what only looks is asked with GET. */
+const ROUTES = Object.entries({ ...READING_ROUTES, ...ACTING_ROUTES }).map(([path, route]) => ({
+  ...route,
+  path: `/${path}`,
+  method: route.right === 'look' ? 'GET' : 'POST',
+}));
+
+const FAILED = new Refusal(500, 'INTERNAL', 'The dashboard has failed; the log of its process says why.');
+
 export interface DashboardHandlerOptions {
   readonly queues: DashboardQueues;
   readonly redact?: DashboardRedact | undefined;
@@ -56,17 +58,7 @@ export interface DashboardHandlerOptions {
   readonly clock?: Clock;
 }
 
-/** A request, by what its mount knows of it. */
-export interface DashboardRequest {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  /** That the browser has asked. @defaultValue the one that the request names */
-  readonly host?: string | undefined;
-  /** Below the place where the dashboard is mounted, without a slash before it. */
-  readonly path: string;
-  readonly query: URLSearchParams;
-  /** What a framework has read already. */
-  readonly body: unknown;
+export interface DashboardRequest extends ServedRequest {
   /** Whoever asks; `undefined`: they may see nothing. */
   readonly viewer: Viewer | undefined;
 }
@@ -75,7 +67,10 @@ export interface DashboardRequest {
 type AdmittedRequest = DashboardRequest & { readonly viewer: Viewer };
 
 /** Answers the requests of the dashboard, whatever it is mounted in. */
-export class DashboardHandler {
+export class DashboardHandler implements Answering {
+  readonly name = 'dashboard';
+  readonly log: DashboardHandlerOptions['log'];
+  readonly #router = new Router(ROUTES);
   readonly #options: DashboardHandlerOptions;
   readonly #clock: Clock;
   readonly #looks: SharedLooks;
@@ -86,6 +81,7 @@ export class DashboardHandler {
   /** @throws ConfigurationError if its pages are not there */
   constructor(options: DashboardHandlerOptions) {
     this.#options = options;
+    this.log = options.log;
     const { clock = new SystemClock() } = options;
     this.#looks = new SharedLooks(clock);
     this.#clock = clock;
@@ -94,29 +90,18 @@ export class DashboardHandler {
 
   /** Never rejects. */
   async handle(asked: DashboardRequest): Promise<void> {
-    const { request, response } = asked;
-    try {
-      for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+    await respond(asked, this, async () => {
+      // Files and streams have them too.
+      for (const [name, value] of Object.entries(HEADERS)) asked.response.setHeader(name, value);
       const { viewer } = asked;
       if (!viewer) throw new Refusal(403, 'FORBIDDEN', 'You may not see this.');
-      await this.#route({ ...asked, viewer });
-    } catch (error) {
-      const refusal = refusalOf(error);
-      if (!refusal) {
-        const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-        this.#options.log.error(`The dashboard could not answer ${request.method} ${asked.path}: ${text}`);
-      }
-      if (response.headersSent) {
-        response.end();
-        return;
-      }
-      const { status, code, message } = refusal ?? {
-        status: 500,
-        code: 'INTERNAL',
-        message: 'The dashboard has failed; the log of its process says why.',
-      };
-      sendJson(response, { status, content: { error: { code, message } } });
-    }
+      return this.#answer({ ...asked, viewer });
+    });
+  }
+
+  told(error: unknown): JsonAnswer {
+    const { status, code, message, headers } = refusalOf(error) ?? FAILED;
+    return { status, headers, content: { error: { code, message } } };
   }
 
   /** Begins the look that the first page waits for. Never rejects. */
@@ -130,51 +115,46 @@ export class DashboardHandler {
     this.#operations.stopAll();
   }
 
-  async #route(asked: AdmittedRequest): Promise<void> {
+  async #answer(asked: AdmittedRequest): Promise<JsonAnswer | undefined> {
     const { request, path } = asked;
-    const acting = routeAt(ACTING_ROUTES, path);
-    if (acting) return this.#act(asked, acting);
+    const found = this.#router.find(request.method ?? '', path);
+    if (found?.route.method === 'POST') return this.#act(asked, found.route);
     if (request.method !== 'GET' && request.method !== 'HEAD') throw notAllowed('GET');
-    return path.startsWith('api/') ? this.#read(asked) : this.#sendAsset(asked);
+    return path.startsWith('/api/') ? this.#read(asked) : this.#sendAsset(asked);
   }
 
-  async #act({ request, response, host, body, viewer }: AdmittedRequest, { action, act }: ActingRoute): Promise<void> {
-    if (request.method !== 'POST') throw notAllowed('POST');
+  async #act({ request, host, body, viewer }: AdmittedRequest, route: Route): Promise<JsonAnswer> {
     assertNotForged(request, host);
     const given = new Given(await bodyOf(request, body));
-    const { answer } = await this.#looks.answer(async (looks) => {
-      const context = this.#context(viewer, looks);
-      viewer.assertMay(typeof action === 'string' ? action : action(context, given));
-      await assertSeesTopicOf(context, given);
-      return act(context, given).finally(() => this.#looks.forget());
-    });
-    sendJson(response, { status: 200, content: answer });
+    // What is refused has changed nothing, so all looks are kept.
+    const run: Route['run'] = async (...asked) => route.run(...asked).finally(() => this.#looks.forget());
+    const { answer } = await this.#looks.answer(async (looks) =>
+      answerOf(this.#asked(viewer, looks), given, { ...route, run }),
+    );
+    return { status: 200, content: answer };
   }
 
-  async #read({ request, response, host, path, query, viewer }: AdmittedRequest): Promise<void> {
+  async #read({ request, response, host, path, search, viewer }: AdmittedRequest): Promise<JsonAnswer | undefined> {
     assertOwnSite(request, host);
-    if (path === WATCH_ROUTE) {
+    const query = new URLSearchParams(search);
+    if (path === `/${WATCH_ROUTE}`) {
       const begins = this.#watched(query.getAll('look'), viewer);
       const stream = this.#streams.open(request, response);
       for (const begin of begins) begin(stream);
-      return;
+      return undefined;
     }
-    const { answer, takenAt } = await this.#lookAt(path, query, viewer)();
+    const { answer, takenAt } = await this.#lookAt(path.slice(1), query, viewer)();
     const age = Math.floor((this.#clock.now() - takenAt) / 1000);
-    sendJson(response, { status: 200, content: answer, headers: { age: String(age) } });
+    return { status: 200, content: answer, headers: { age: String(age) } };
   }
 
   /** @throws Refusal if there is no such route */
   #lookAt(path: string, query: URLSearchParams, viewer: Viewer): () => Promise<Taken<unknown>> {
-    const route = routeAt(READING_ROUTES, path);
-    if (!route) throw nothingHere();
+    const found = this.#router.find('GET', `/${path}`);
+    if (!found) throw nothingHere();
     const given = new Given(Object.fromEntries(query));
     const look = async (): Promise<Taken<unknown>> =>
-      this.#looks.answer(async (looks) => {
-        const context = this.#context(viewer, looks);
-        await assertSeesTopicOf(context, given);
-        return route(context, given);
-      });
+      this.#looks.answer(async (looks) => answerOf(this.#asked(viewer, looks), given, found.route));
     if (ANSWER_WITHOUT_REDIS.has(path)) return look;
     const reach = { admin: this.#options.queues.admin, looks: this.#looks, clock: this.#clock };
     return () => unlessAway(look(), reach);
@@ -201,8 +181,8 @@ export class DashboardHandler {
     });
   }
 
-  async #sendAsset({ response, path }: DashboardRequest): Promise<void> {
-    const name = path === '' ? PAGE : path;
+  #sendAsset({ response, path }: DashboardRequest): undefined {
+    const name = path.slice(1) || PAGE;
     const asset = this.#assets.get(name);
     if (!asset) throw nothingHere();
     // The names of all others change with their content.
@@ -211,7 +191,7 @@ export class DashboardHandler {
     response.end(asset.content);
   }
 
-  #context(viewer: Viewer, looks: Looks): RouteContext {
+  #asked(viewer: Viewer, looks: Looks): AskedContext {
     const { queues, traceUrl } = this.#options;
     const redact = viewer.rights.payloads ? this.#options.redact : NO_PAYLOADS;
     return {
@@ -227,18 +207,6 @@ export class DashboardHandler {
   }
 }
 
-/** The route at a path, if that is one of theirs. */
-function routeAt<R extends ReadingRoute | ActingRoute>(
-  routes: Readonly<Record<string, R>>,
-  path: string,
-): R | undefined {
-  return Object.hasOwn(routes, path) ? routes[path] : undefined;
-}
-
 function nothingHere(): Refusal {
   return new Refusal(404, 'NOT_FOUND', 'There is nothing here.');
-}
-
-function notAllowed(allowed: string): Refusal {
-  return new Refusal(405, 'METHOD_NOT_ALLOWED', `This is asked with ${allowed}.`);
 }

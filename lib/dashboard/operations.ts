@@ -57,7 +57,11 @@ export class Operations {
 
   /** @throws Refusal if there is none with this id, or the viewer does not see its topic */
   get(id: string, viewer: Viewer): Operation {
-    return this.#entryOf(id, viewer).shown;
+    const entry = this.#operations.get(id);
+    if (!entry || !viewer.sees(entry.shown.topic)) {
+      throw new Refusal(404, 'NOT_FOUND', 'This process has no such operation.');
+    }
+    return entry.shown;
   }
 
   /** @param work rejects or resolves once it has ended */
@@ -99,22 +103,14 @@ export class Operations {
     return shown;
   }
 
-  /** @throws Refusal as {@link get} */
-  stop(id: string, viewer: Viewer): void {
-    this.#entryOf(id, viewer).abort.abort();
+  /** Stops one, if it is still remembered. */
+  stop(id: string): void {
+    this.#operations.get(id)?.abort.abort();
   }
 
   /** To be called when the process ends. What was done by then stays done. */
   stopAll(): void {
     for (const { abort } of this.#operations.values()) abort.abort();
-  }
-
-  #entryOf(id: string, viewer: Viewer): Entry {
-    const entry = this.#operations.get(id);
-    if (!entry || !viewer.sees(entry.shown.topic)) {
-      throw new Refusal(404, 'NOT_FOUND', 'This process has no such operation.');
-    }
-    return entry;
   }
 
   #forgetOldest(): void {

@@ -1,16 +1,30 @@
 import type { DoctorReport } from '../admin/doctor.js';
 import type { MessageDetails } from '../admin/message-details.js';
 import type { PeekState } from '../admin/peek.js';
-import type { ViewedMessages } from '../admin/viewed-messages.js';
+import type { Explanation } from '../admin/explain.js';
+import type { LastRun } from '../schedules/last-runs.js';
+import type { Schedule } from '../schedules/schedule.interface.js';
 import { toDate } from '../time/date.js';
 import { VERSION } from '../version.js';
-import { assertMayFilterBy, queriedFilter } from './filters.js';
 import { lookOver } from './overview.js';
-import { type ShownMessage, shownMessage, shownSchedule } from './redaction.js';
-import { type ReadingRoute, type RouteContext, noSuchTopic, scheduleOf } from './route.js';
+import { shownMessage, shownSchedule } from './redaction.js';
+import { type RouteContext, type Routes, noSuchTopic, route } from './route.js';
 import { listSchedules } from './schedule-list.js';
+import {
+  allTopics,
+  cut,
+  itsMessages,
+  itsOperations,
+  itsSchedule,
+  itsSchedules,
+  itsSearch,
+  itsTopic,
+  itsTopicIfAny,
+  noTopic,
+  ownRights,
+} from './sees.js';
 import { cheap } from './shared-looks.js';
-import { visibleAgenda, visibleEntries, visibleFleet, visibleOverview } from './visible.js';
+import { visibleAgenda, visibleAudit, visibleFleet, visibleOverview } from './visible.js';
 
 /** How many of the next runs of a schedule are shown. */
 const NEXT_RUNS = 10;
@@ -34,25 +48,25 @@ const briefly = (): number => 0;
 export const ANSWER_WITHOUT_REDIS: ReadonlySet<string> = new Set(['api/session', 'api/doctor', 'api/operations']);
 
 /** What the pages show, by path. Looks that cost more than a call are shared by all who watch. */
-export const READING_ROUTES: Readonly<Record<string, ReadingRoute>> = {
-  'api/session': async ({ viewer, redact, traceUrl }) => {
-    return { ...viewer.rights, redacts: redact !== undefined, version: VERSION, traceUrl };
-  },
+export const READING_ROUTES: Routes = {
+  'api/session': route('look', ownRights, async ({ traceUrl }, _, rights) => ({
+    ...rights,
+    version: VERSION,
+    traceUrl,
+  })),
 
-  'api/clock': async (context) => ({ at: toDate(await redisTime(context)) }),
+  'api/clock': route('look', noTopic, async (context) => ({ at: toDate(await redisTime(context)) })),
 
-  'api/overview': async (context) => {
-    const overview = await context.looks.take(
+  'api/overview': route('look', cut(noTopic, visibleOverview), async (context) =>
+    context.looks.take(
       'overview',
       (looks) => lookOver(context.queues, () => examined({ ...context, looks })),
       ({ topics }) =>
         KEPT_FOR_DOCTOR + KEPT_A_PARTITION * topics.reduce((sum, { partitions }) => sum + 1 + partitions, 0),
-    );
-    return visibleOverview(overview, context.viewer);
-  },
+    ),
+  ),
 
-  'api/topic': async ({ queues: { admin }, looks }, query) => {
-    const topic = query.text('topic');
+  'api/topic': route('look', itsTopic, async ({ queues: { admin }, looks }, _, { topic }) => {
     const lookAtTopic = async () => {
       const [stats, fleet] = await Promise.all([admin.stats(topic), admin.fleet({ topic, minutes: 10 })]);
       if (stats.partitions.length + stats.unreachable.length === 0) throw noSuchTopic();
@@ -61,100 +75,104 @@ export const READING_ROUTES: Readonly<Record<string, ReadingRoute>> = {
       return { at: fleet.at, ...stats, handlers: handlers.map(({ process }) => process), minutes };
     };
     return looks.take(`topic ${topic}`, lookAtTopic, cheap);
-  },
+  }),
 
-  'api/history': async ({ queues: { admin }, looks }, query) => {
-    const topic = query.text('topic');
-    return { spans: await looks.take(`history ${topic}`, () => admin.history(topic), cheap) };
-  },
+  'api/history': route('look', itsTopic, async ({ queues: { admin }, looks }, _, { topic }) => ({
+    spans: await looks.take(`history ${topic}`, () => admin.history(topic), cheap),
+  })),
 
-  'api/agenda': async (context, query) => {
-    const { queues, looks, viewer } = context;
-    const [topic, buckets] = [query.optionalText('topic'), query.optionalNumber('buckets') ?? BUCKETS];
+  'api/agenda': route('look', cut(itsTopicIfAny, visibleAgenda), async (context, query, { topic }) => {
+    const buckets = query.optionalNumber('buckets') ?? BUCKETS;
     const span = query.optionalNumber('span');
     const range = span === undefined ? { from: query.number('from'), to: query.number('to') } : { span };
     const lookAtAgenda = async () => {
       const { from, to } = 'span' in range ? spanFrom(await redisTime(context), range.span, buckets) : range;
-      return queues.admin.agenda(topic, { from, to, buckets });
+      return context.queues.admin.agenda(topic, { from, to, buckets });
     };
     const name = `agenda ${JSON.stringify([topic, buckets, range])}`;
     // Of all topics it costs a call for each of their partitions.
-    const agenda = await looks.take(name, lookAtAgenda, topic === undefined ? undefined : cheap);
-    return visibleAgenda(agenda, viewer);
-  },
+    return context.looks.take(name, lookAtAgenda, topic === undefined ? undefined : cheap);
+  }),
 
-  'api/messages': async (context, query) => {
-    const [topic, state] = [query.text('topic'), query.text('state') as PeekState];
+  'api/messages': route('look', itsMessages, async ({ looks }, query, { topic, messages, payloads }) => {
+    const state = query.text('state') as PeekState;
     const options = {
       limit: query.optionalNumber('limit') ?? 50,
       cursor: query.optionalText('cursor'),
       tag: query.optionalText('tag'),
     };
-    const name = `messages ${JSON.stringify([topic, state, options, seesPayloads(context)])}`;
-    return context.looks.take(name, () => viewed(context).peek(topic, state, options), briefly);
-  },
+    const name = `messages ${JSON.stringify([topic, state, options, payloads])}`;
+    return looks.take(name, () => messages.peek(topic, state, options), briefly);
+  }),
 
-  'api/search': async (context, query) => {
-    const [topic, filter, state] = [query.text('topic'), queriedFilter(query), query.optionalText('state')];
-    assertMayFilterBy(context, filter);
+  'api/search': route('look', itsSearch, async ({ looks }, query, { topic, messages, payloads, filter }) => {
+    const state = query.optionalText('state');
     const options = {
       cursor: query.optionalText('cursor'),
       ...(state !== undefined && { states: [state as MessageDetails['state']] }),
     };
-    const name = `search ${JSON.stringify([topic, filter, options, seesPayloads(context)])}`;
-    return context.looks.take(name, () => viewed(context).search(topic, filter, options), cheap);
-  },
+    const name = `search ${JSON.stringify([topic, filter, options, payloads])}`;
+    return looks.take(name, () => messages.search(topic, filter, options), cheap);
+  }),
 
-  'api/message': async ({ queues: { admin }, redact }, query) => {
-    const [topic, name] = [query.text('topic'), query.message()];
-    const [message, explanation] = await Promise.all([admin.get(topic, name), admin.explain(topic, name)]);
-    return { message: message && shownMessage(message, redact), explanation };
-  },
+  'api/message': route(
+    'look',
+    cut(itsTopic, ({ message, explanation }: ExplainedMessage, _viewer, redact) => ({
+      message: message && shownMessage(message, redact),
+      explanation,
+    })),
+    async ({ queues: { admin } }, query, { topic }) => {
+      const name = query.message();
+      const [message, explanation] = await Promise.all([admin.get(topic, name), admin.explain(topic, name)]);
+      return { message, explanation };
+    },
+  ),
 
-  'api/dead': async ({ queues: { admin }, looks }, query) => {
-    const topic = query.text('topic');
-    return looks.take(
+  'api/dead': route('look', itsTopic, async ({ queues: { admin }, looks }, _, { topic }) =>
+    looks.take(
       `dead ${topic}`,
       () => admin.deadLetterGroups(topic),
       ({ total }) => KEPT_A_RECORD * total,
-    );
-  },
+    ),
+  ),
 
-  'api/schedules': listSchedules,
+  'api/schedules': route('look', itsSchedules, listSchedules),
 
-  'api/schedule': async (context, query) => {
-    const { queues, redact } = context;
-    const schedule = await scheduleOf(context, query);
-    const next = await queues.schedules.next(schedule.id, NEXT_RUNS);
-    const [lastRun] = await queues.schedules.lastRuns([schedule]);
-    return { schedule: shownSchedule(schedule, redact), next, lastRun };
-  },
+  'api/schedule': route(
+    'look',
+    cut(itsSchedule, ({ schedule, ...runs }: ScheduleAndRuns, _viewer, redact) => ({
+      schedule: shownSchedule(schedule, redact),
+      ...runs,
+    })),
+    async ({ queues: { schedules } }, _, schedule) => {
+      const next = await schedules.next(schedule.id, NEXT_RUNS);
+      const [lastRun] = await schedules.lastRuns([schedule]);
+      return { schedule, next, lastRun };
+    },
+  ),
 
-  'api/fleet': async ({ queues: { admin }, looks, viewer }) =>
-    visibleFleet(await looks.take('fleet', () => admin.fleet({ minutes: 10 }), cheap), viewer),
+  'api/fleet': route('look', cut(noTopic, visibleFleet), async ({ queues: { admin }, looks }) =>
+    looks.take('fleet', () => admin.fleet({ minutes: 10 }), cheap),
+  ),
 
-  'api/doctor': async (context) => {
-    context.viewer.assertSeesAllTopics();
-    return examined(context);
-  },
+  'api/doctor': route('look', allTopics, examined),
 
-  'api/audit': async ({ queues: { admin }, viewer }, query) => {
-    const options = { limit: query.optionalNumber('limit') ?? 50, cursor: query.optionalText('cursor') };
-    const { entries, cursor } = await admin.audit(options);
-    return { entries: visibleEntries(entries, viewer), cursor };
-  },
+  'api/audit': route('look', cut(noTopic, visibleAudit), async ({ queues: { admin } }, query) =>
+    admin.audit({ limit: query.optionalNumber('limit') ?? 50, cursor: query.optionalText('cursor') }),
+  ),
 
-  'api/operations': async ({ operations, viewer }) => ({ operations: operations.list(viewer) }),
+  'api/operations': route('look', itsOperations, async (_context, _query, operations) => ({ operations })),
 };
 
-/** The messages as the viewer gets to see them. */
-function viewed({ queues: { admin }, redact }: RouteContext): ViewedMessages<ShownMessage> {
-  return admin.viewed((message) => shownMessage(message, redact));
+interface ExplainedMessage {
+  readonly message: MessageDetails | undefined;
+  readonly explanation: Explanation;
 }
 
-/** What two viewers have to have in common to share a look at messages. */
-function seesPayloads({ viewer }: RouteContext): boolean {
-  return viewer.rights.payloads;
+interface ScheduleAndRuns {
+  readonly schedule: Schedule;
+  readonly next: readonly Date[];
+  readonly lastRun: LastRun | undefined;
 }
 
 async function examined({ queues: { admin }, looks }: Pick<RouteContext, 'queues' | 'looks'>): Promise<DoctorReport> {

@@ -1,6 +1,7 @@
 import { inspect, isDeepStrictEqual } from 'node:util';
 import type { MessageDetails } from '../admin/message-details.js';
 import { isPlainObject } from '../checks/kinds.js';
+import type { Failure } from '../messages/failure.js';
 import type { Schedule } from '../schedules/schedule.interface.js';
 
 /**
@@ -44,6 +45,17 @@ export type ShownMessage = Omit<MessageDetails, 'raw' | 'payload'> & ShownPayloa
 
 /** What the browser gets of a schedule. */
 export type ShownSchedule = Omit<Schedule, 'payload'> & ShownPayload;
+
+/** The parts of an answer whose payload is as it is stored. */
+export type Unredacted<T> = T extends ShownPayload | Failure | Date
+  ? never
+  : T extends { readonly payload: unknown }
+    ? T
+    : T extends readonly (infer E)[]
+      ? Unredacted<E>
+      : T extends object
+        ? { [K in keyof T]-?: Unredacted<T[K]> }[keyof T]
+        : never;
 
 export function shownMessage(
   { raw: _raw, ...message }: MessageDetails,

@@ -4,12 +4,11 @@ import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import type { MessageRef } from '../messages/message-ref.js';
 import type { FleetEvent } from '../events/fleet-event.js';
 import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
-import type { Schedule } from '../schedules/schedule.interface.js';
 import { Refusal } from '../http/refusal.js';
 import type { Clock } from '../time/clock.js';
 import type { Operations } from './operations.js';
-import type { DashboardRedact } from './redaction.js';
-import { type Looks, cheap } from './shared-looks.js';
+import type { DashboardRedact, Unredacted } from './redaction.js';
+import type { Looks } from './shared-looks.js';
 import type { Viewer } from './viewer.js';
 
 /** What the dashboard shows and acts on. */
@@ -19,66 +18,97 @@ export interface DashboardQueues {
   readonly events: { readonly fleet: Observable<FleetEvent> };
 }
 
-/** What a route works with. */
+/** What a route works with. Nothing of it depends on who asks: that is for {@link Sees}. */
 export interface RouteContext {
   readonly queues: DashboardQueues;
   readonly looks: Looks;
   readonly operations: Operations;
   readonly clock: Clock;
-  /** What this viewer gets of a payload; `undefined`: all of it. */
-  readonly redact: DashboardRedact | undefined;
   /** Where a trace is shown, with `{traceId}` in it. */
   readonly traceUrl: string | undefined;
-  readonly viewer: Viewer;
-  /** The same, for the audit log. */
+  /** Who it is, for the audit log. */
   readonly by: { readonly actor: string | undefined };
 }
 
-/**
- * Answers what it is to show; it changes nothing. The parameter `topic`, if it is given, is one that the viewer sees; what else it tells
- * of topics it has to choose itself.
- */
-export type ReadingRoute = (context: RouteContext, query: Given) => Promise<unknown>;
+/** The same, and who asks. */
+export interface AskedContext extends RouteContext {
+  readonly viewer: Viewer;
+  /** Returns what this viewer gets of a payload; `undefined`: all of it. */
+  readonly redact: DashboardRedact | undefined;
+}
 
-/** Changes something. For the property `topic` the same holds. */
-export interface ActingRoute {
-  /** What a viewer has to be allowed, also to count only. */
-  readonly action: AuditedAction | ((context: RouteContext, body: Given) => AuditedAction);
-  /** Answers what became of it. */
-  readonly act: (context: RouteContext, body: Given) => Promise<unknown>;
+/** Decides what of topics and payloads a viewer gets. Routes share those of `sees.ts`. */
+export interface Sees<S> {
+  /**
+   * Finds what a request is about, which no route gets in another way.
+   *
+   * @throws Refusal unless the viewer sees it
+   */
+  find(asked: AskedContext, given: Given): S | Promise<S>;
+}
+
+/** Also takes out of an answer what its viewer does not see. */
+export interface Cuts<S, A, R> extends Sees<S> {
+  show(answer: A, viewer: Viewer, redact: DashboardRedact | undefined): R;
+}
+
+/** A right that depends on what a request is about. A method, so that routes about different things are of one type. */
+interface RightOf<S> {
+  of(seen: S): AuditedAction;
 }
 
 /**
- * A topic that was never used is refused to whoever sees only some: an answer about it may name the one that was probably meant.
- *
- * @throws Refusal unless the viewer sees the topic that was given, if one was
+ * A look, asked with GET, which changes nothing, or an action, asked with POST. It works with `S`, answers `A`, and its viewer gets `R`
+ * of that.
  */
-export async function assertSeesTopicOf({ viewer, looks, queues }: RouteContext, given: Given): Promise<void> {
-  const topic = given.optionalText('topic');
-  if (topic === undefined || viewer.seesAllTopics) return;
-  viewer.assertSees(topic);
-  const topics = await looks.take('topics', () => queues.admin.topics(), cheap);
-  if (!topics.includes(topic)) throw noSuchTopic();
+export interface RouteOf<S, A, R> {
+  /** To look, which all may who see the dashboard at all, or an action, which a viewer has to be allowed, also to count only. */
+  readonly right: 'look' | AuditedAction | RightOf<S>['of'];
+  readonly sees: Sees<S> & Partial<Pick<Cuts<S, A, R>, 'show'>>;
+  run(context: RouteContext, input: Input, seen: S): Promise<A>;
+}
+
+export type Route = RouteOf<unknown, unknown, unknown>;
+
+/** The routes of a part of the dashboard, by their paths. */
+export type Routes = Readonly<Record<string, Route>>;
+
+/** Has the compiler check that a route works with what its viewer sees, and that what they get has no payload as it is stored. */
+export function route<S, A, R = A>(
+  right: RouteOf<S, A, R>['right'],
+  sees: RouteOf<S, A, R>['sees'],
+  run: RouteOf<S, A, R>['run'] & ([Unredacted<R>] extends [never] ? unknown : never),
+): Route {
+  return { right, sees, run };
+}
+
+/**
+ * Answers what a viewer gets of a route. Nothing is answered in another way.
+ *
+ * @throws Refusal if they lack the right, or do not see what they ask about
+ */
+export async function answerOf(asked: AskedContext, given: Given, definition: Route): Promise<unknown> {
+  const [{ viewer, redact }, { right, sees }] = [asked, definition];
+  if (typeof right === 'string') viewer.assertMay(right);
+  const seen = await sees.find(asked, given);
+  if (typeof right !== 'string') viewer.assertMay(right(seen));
+  const answer = await definition.run(asked, given, seen);
+  return sees.show ? sees.show(answer, viewer, redact) : answer;
 }
 
 export function noSuchTopic(): Refusal {
   return new Refusal(404, 'NOT_FOUND', 'There is no such topic.');
 }
 
-/** @throws Refusal if there is no such schedule, or the viewer does not see its topic */
-export async function scheduleOf({ queues, viewer }: RouteContext, given: Given): Promise<Schedule> {
-  const id = given.text('id');
-  const topic = await queues.schedules.topicOf(id);
-  const schedule = topic !== undefined && viewer.sees(topic) ? await queues.schedules.get(id) : undefined;
-  if (!schedule) throw new Refusal(404, 'NOT_FOUND', `There is no schedule '${id}'.`);
-  return schedule;
-}
-
 /** What a request was given: the parameters of its URL, or the properties of its body. */
 export class Given {
+  /** Apart from all else, so that a route gets it by {@link Sees} alone. */
+  readonly topic: string | undefined;
   readonly #values: Readonly<Record<string, unknown>>;
 
-  constructor(values: Readonly<Record<string, unknown>>) {
+  /** @throws Refusal if the topic is no string */
+  constructor({ topic, ...values }: Readonly<Record<string, unknown>>) {
+    this.topic = textOf('topic', topic);
     this.#values = values;
   }
 
@@ -88,23 +118,16 @@ export class Given {
 
   /** @throws Refusal unless it is a string that is not empty */
   text(name: string): string {
-    const value = this.optionalText(name);
-    if (value === undefined) throw refused(`'${name}' is missing.`);
-    return value;
+    return required(name, this.optionalText(name));
   }
 
   optionalText(name: string): string | undefined {
-    const value = this.#values[name];
-    if (value === undefined || value === '') return undefined;
-    if (typeof value !== 'string') throw refused(`'${name}' must be a string.`);
-    return value;
+    return textOf(name, this.#values[name]);
   }
 
   /** @throws Refusal unless it is a number */
   number(name: string): number {
-    const value = this.optionalNumber(name);
-    if (value === undefined) throw refused(`'${name}' is missing.`);
-    return value;
+    return required(name, this.optionalNumber(name));
   }
 
   optionalNumber(name: string): number | undefined {
@@ -134,6 +157,21 @@ export class Given {
     const key = this.optionalText('key');
     return key === undefined ? id : { id, key };
   }
+}
+
+/** What of that a route itself is given. */
+export type Input = Omit<Given, 'topic'>;
+
+function textOf(name: string, value: unknown): string | undefined {
+  if (value === undefined || value === '') return undefined;
+  if (typeof value !== 'string') throw refused(`'${name}' must be a string.`);
+  return value;
+}
+
+/** @throws Refusal unless it was given */
+export function required<T>(name: string, value: T | undefined): T {
+  if (value === undefined) throw refused(`'${name}' is missing.`);
+  return value;
 }
 
 function refused(message: string): Refusal {

@@ -1,8 +1,9 @@
 import { assertInteger } from '../checks/validate.js';
 import type { LastRun } from '../schedules/last-runs.js';
-import { refusalOf } from './refusal-of.js';
-import { type ShownSchedule, shownSchedule } from './redaction.js';
-import type { Given, RouteContext } from './route.js';
+import { refusalOf } from '../http/refusal.js';
+import type { ShownSchedule } from './redaction.js';
+import type { Input, RouteContext } from './route.js';
+import type { SeenSchedules } from './sees.js';
 
 /** A schedule, and what became of its latest occurrence, if it has one. */
 export interface ScheduleLine extends ShownSchedule {
@@ -32,8 +33,9 @@ const KEPT_A_SCHEDULE = 4;
 
 /** The first schedules of those that the viewer sees. What became of their occurrences is asked for no others. */
 export async function listSchedules(
-  { queues: { schedules }, looks, redact, viewer }: RouteContext,
-  query: Given,
+  { queues: { schedules }, looks }: RouteContext,
+  query: Input,
+  { sees, shown: shownOf }: SeenSchedules,
 ): Promise<ScheduleList> {
   const count = query.optionalNumber('count') ?? DEFAULT_COUNT;
   assertInteger('count', count, { min: 1, max: Number.MAX_SAFE_INTEGER });
@@ -42,7 +44,7 @@ export async function listSchedules(
     () => schedules.listKnown(),
     (listed) => KEPT_A_SCHEDULE * listed.schedules.length,
   );
-  const seen = all.schedules.filter(({ topic }) => viewer.sees(topic));
+  const seen = all.schedules.filter(({ topic }) => sees(topic));
   const shown = seen.slice(0, count);
   const runs = await looks.take(
     `runs of ${JSON.stringify(shown.map(({ id, last }) => [id, last]))}`,
@@ -50,10 +52,10 @@ export async function listSchedules(
     ({ length }) => KEPT_A_SCHEDULE * length,
   );
   return {
-    schedules: shown.map((schedule, i) => ({ ...shownSchedule(schedule, redact), lastRun: runs[i] })),
+    schedules: shown.map((schedule, i) => ({ ...shownOf(schedule), lastRun: runs[i] })),
     total: seen.length,
     failed: all.failed.flatMap(({ topic, ids, error }) => {
-      const refusal = viewer.sees(topic) ? refusalOf(error) : undefined;
+      const refusal = sees(topic) ? refusalOf(error) : undefined;
       return refusal ? [{ topic, ids, code: refusal.code, message: refusal.message }] : [];
     }),
   };

@@ -1,25 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { splitUrl } from '../http/framework.js';
 import { isForLoopback } from '../http/loopback.js';
 import { Secret } from '../http/secret.js';
-import { DashboardHandler } from './dashboard.handler.js';
-import type { DashboardRedact } from './redaction.js';
-import type { DashboardQueues } from './route.js';
+import { type Serving, serve } from '../http/serve.js';
+import { DashboardHandler, type DashboardHandlerOptions } from './dashboard.handler.js';
 import { viewerOf } from './viewer.js';
 
 /** How the dashboard is served without an application. */
-export interface ServeOptions {
-  readonly queues: DashboardQueues;
-  /** 0 takes one that is free. */
-  readonly port: number;
+export interface ServeOptions
+  extends Pick<DashboardHandlerOptions, 'queues' | 'redact' | 'log'>, Pick<Serving, 'port'> {
   /** Whether its reader may also change something. */
   readonly operate: boolean;
   /** Who it is, for the audit log. */
   readonly actor?: string;
-  readonly redact?: DashboardRedact;
-  readonly log: { error(message: string): void };
 }
 
 export interface ServedDashboard {
@@ -46,7 +40,7 @@ export async function serveDashboard({
   const secret = new Secret(token);
   const handler = new DashboardHandler({ queues, redact, log });
   const viewer = viewerOf({ right: operate ? 'operate' : 'read', actor });
-  const server = createServer((request, response) => {
+  const server = await serve({ host: HOST, port }, (request, response) => {
     const { path, search } = splitUrl(request.url ?? '');
     const [, given = '', ...rest] = path.split('/');
     if (!isForLoopback(request)) {
@@ -60,22 +54,14 @@ export async function serveDashboard({
     if (rest.length === 0 || !secret.equals(new Secret(given))) {
       return refuse(request, response, 401, 'Open the URL that the command has printed: it has a token in it.');
     }
-    const query = new URLSearchParams(search);
-    void handler.handle({ request, response, path: rest.join('/'), query, body: undefined, viewer });
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, HOST, resolve);
+    void handler.handle({ request, response, path: `/${rest.join('/')}`, search, body: undefined, viewer });
   });
   return {
-    url: `http://${HOST}:${(server.address() as AddressInfo).port}/${token}/`,
+    url: `${server.url}/${token}/`,
     lookAhead: async () => (viewer ? handler.lookAhead(viewer) : undefined),
     close: async () => {
       handler.close();
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      });
+      await server.close();
     },
   };
 }

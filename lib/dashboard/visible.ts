@@ -1,5 +1,5 @@
 import type { Agenda } from '../admin/agenda.js';
-import type { AuditEntry } from '../events/audit-log.js';
+import type { AuditEntries } from '../events/audit-log.js';
 import type { Fleet } from '../admin/fleet.js';
 import type { Overview } from './overview.js';
 import type { Viewer } from './viewer.js';
@@ -54,11 +54,12 @@ export function visibleAgenda(agenda: Agenda, viewer: Viewer): Agenda {
 }
 
 /** For a viewer who does not see payloads, also without what others have looked for in them. */
-export function visibleEntries(entries: readonly AuditEntry[], viewer: Viewer): AuditEntry[] {
+export function visibleAudit({ entries, cursor }: AuditEntries, viewer: Viewer): AuditEntries {
   const seen = entries.filter(({ topic }) => viewer.sees(topic));
-  if (viewer.rights.payloads) return seen;
-  return seen.map((entry) => {
+  if (viewer.rights.payloads) return { entries: seen, cursor };
+  const without = seen.map((entry) => {
     const { text: _text, field: _field, ...given } = entry.given;
     return { ...entry, given };
   });
+  return { entries: without, cursor };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../time/clock.js';
 import { sleep } from '../time/sleep.js';
 import type { EventStream } from './event-streams.js';
-import { refusalOf } from './refusal-of.js';
+import { refusalOf } from '../http/refusal.js';
 import type { Taken } from './shared-looks.js';
 
 /** What a stream says of one of the looks that it was asked for. */

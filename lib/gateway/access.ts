@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { describe } from '../checks/describe.js';
-import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 
 /** All that can be allowed for a topic. */
@@ -26,15 +26,6 @@ export type GatewayAccess<R = IncomingMessage> = (
 
 /** The topics that are served, by their names. */
 export type ServedTopics = ReadonlyMap<string, TopicRef>;
-
-/** @throws ConfigurationError if there is none: who may do what is never assumed */
-export function assertAccess(where: string, access: unknown): void {
-  if (typeof access === 'function') return;
-  throw new ConfigurationError(
-    `${where} needs the option 'access', a function that says for each request whether it has a right for a topic: ` +
-      `(request, { topic, right }) => boolean. Rights are ${RIGHTS.map((one) => `'${one}'`).join(', ')}. Given: ${describe(access)}.`,
-  );
-}
 
 /** @throws InvalidArgumentError if it is no list of topics, or none is in it, or one twice */
 export function servedTopics(topics: unknown): ServedTopics {

@@ -9,7 +9,7 @@ import type { Schedule } from '../schedules/schedule.interface.js';
 import type {
   CancelResult as CancelOutcome,
   RescheduleResult as RescheduleOutcome,
-} from '../store/broker.interface.js';
+} from '../store/messages/change-message.js';
 import type { Problem } from './problem.js';
 
 // What is answered. Each type is a schema of the document under its name here, which scripts/setup/answer-table.mjs makes.

@@ -1,18 +1,18 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { MAX_CONSUMER_LENGTH } from '../checks/limits.js';
 import { objectOf } from '../checks/rules.js';
-import { isGone, whenLost } from '../http/carrier.js';
 import { foreignPage } from '../http/foreign-page.js';
 import { type BodyRules, readJson, saysJson } from '../http/read-json.js';
-import { sendJson } from '../http/send-json.js';
+import { type Answer, type Answering, ApplicationFailure, type ServedRequest, respond } from '../http/respond.js';
+import { type FoundRoute, Router } from '../http/router.js';
+import type { JsonAnswer } from '../http/send-json.js';
 import type { Log } from '../log.js';
 import type { TopicRef } from '../messages/topic.js';
 import type { GatewayRight, ServedTopics } from './access.js';
 import { operationOf } from './idempotency.js';
 import type { GatewayLimits } from './limits.js';
 import { problemAnswer, refusal, toProblem } from './problem.js';
-import type { Answer, Call, GatewayQueues, Route } from './route.js';
-import { type FoundRoute, Router } from './router.js';
+import type { Call, GatewayQueues, Route } from './route.js';
 import { WaitingRequests } from './waiting-requests.js';
 
 const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const;
@@ -26,46 +26,27 @@ export interface GatewayHandlerOptions {
   readonly log: Pick<Log, 'warn' | 'error'>;
 }
 
-/** A request, by what its mount knows of it. */
-export interface GatewayRequest {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  /** That whoever asks knows. @defaultValue the one that the request names */
-  readonly host?: string | undefined;
-  /** Called once, right before the answer is written. */
-  readonly begin?: () => void;
-  /** Below the place where the gateway is mounted, with a slash before it, as it was sent. */
-  readonly path: string;
-  /** Where it is mounted, such as `/api`. @defaultValue right at the origin */
-  readonly base?: string;
-  /** As it was sent, without the question mark. */
-  readonly search: string;
-  /** What a parser of the application has made of the body, if one has read it: its bytes, or a value. */
-  readonly body: unknown;
+export interface GatewayRequest extends ServedRequest {
   /** Who it is, for the audit log. */
   readonly actor?: string | undefined;
   readonly may: (topic: string, right: GatewayRight) => Promise<boolean>;
 }
 
-/** What an application's `access` has thrown: the application answers it. */
-class AccessFailure extends Error {
-  constructor(readonly error: unknown) {
-    super('access has thrown');
-  }
-}
-
 const NO_QUERY = objectOf({});
 
 /** Answers the requests of the gateway, whatever it is mounted in. */
-export class GatewayHandler {
+export class GatewayHandler implements Answering {
+  readonly name = 'gateway';
+  readonly log: GatewayHandlerOptions['log'];
   readonly #options: GatewayHandlerOptions;
-  readonly #router: Router;
+  readonly #router: Router<Route>;
   readonly #waiting: WaitingRequests;
   readonly #bodyRules: BodyRules;
   #isClosing = false;
 
   constructor(options: GatewayHandlerOptions) {
     this.#options = options;
+    this.log = options.log;
     const { maxWaiting, maxBody } = options.limits;
     this.#router = new Router(options.routes);
     this.#waiting = new WaitingRequests(maxWaiting);
@@ -74,17 +55,15 @@ export class GatewayHandler {
 
   /** Rejects only with what `may` has thrown; nothing is written then. */
   async handle(asked: GatewayRequest): Promise<void> {
-    let answer: Answer;
-    try {
-      answer = await this.#answer(asked);
-      // What a schema or a serializer has made may be nothing that JSON can write.
-      if (answer.text === undefined) answer = { ...answer, text: JSON.stringify(answer.content) };
-    } catch (error) {
-      if (error instanceof AccessFailure) throw error.error;
-      if (isGone(asked.request)) return;
-      answer = this.#toAnswer(asked, error);
-    }
-    this.#send(asked, answer);
+    await respond(asked, this, async () => this.#answer(asked));
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return this.#isClosing ? CLOSING_HEADERS : HEADERS;
+  }
+
+  told(error: unknown): JsonAnswer {
+    return problemAnswer(toProblem(error), error);
   }
 
   /** To be called when the process begins to shut down: those who are answered from now on are to connect anew, to another one. */
@@ -95,6 +74,7 @@ export class GatewayHandler {
   async #answer(asked: GatewayRequest): Promise<Answer> {
     const { request, path } = asked;
     const found = this.#router.find(request.method ?? '', path);
+    if (!found) throw refusal('NOT_FOUND', 'There is no such route; GET /openapi.json has all of them.');
     const { route, parameters } = found;
     const { topic: name } = parameters;
     if (route.right === undefined)
@@ -108,7 +88,7 @@ export class GatewayHandler {
 
   #call(
     asked: GatewayRequest,
-    { route, parameters }: FoundRoute,
+    { route, parameters }: FoundRoute<Route>,
     { topic, query, body }: Pick<Call<unknown, unknown>, 'topic' | 'query' | 'body'>,
   ): Call<unknown, unknown> {
     const { queues, topics, log } = this.#options;
@@ -146,26 +126,6 @@ export class GatewayHandler {
     if (route.isBodyOptional) return {};
     throw refusal('INVALID_ARGUMENT', 'The body is missing. Send JSON.');
   }
-
-  #toAnswer({ request, path }: GatewayRequest, error: unknown): Answer {
-    const problem = toProblem(error);
-    if (problem.code === 'INTERNAL') {
-      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      this.#options.log.error(`The gateway could not answer ${request.method} ${path}: ${text}`);
-    }
-    return problemAnswer(problem, error);
-  }
-
-  #send({ request, response, begin }: GatewayRequest, answer: Answer): void {
-    const { onLost } = answer;
-    if (isGone(request)) {
-      onLost?.();
-      return;
-    }
-    if (onLost) whenLost(request, response, onLost);
-    begin?.();
-    sendJson(response, answer, this.#isClosing ? CLOSING_HEADERS : HEADERS);
-  }
 }
 
 function callerOf({ socket }: IncomingMessage, actor = socket.remoteAddress ?? 'unknown'): string {
@@ -176,7 +136,7 @@ async function mayDo({ may }: GatewayRequest, topic: string, right: GatewayRight
   try {
     return await may(topic, right);
   } catch (error) {
-    throw new AccessFailure(error);
+    throw new ApplicationFailure(error);
   }
 }
 

@@ -1,40 +1,18 @@
-import {
-  All,
-  Controller,
-  type DynamicModule,
-  Inject,
-  Logger,
-  Module,
-  type OnModuleDestroy,
-  Req,
-  Res,
-  type Type,
-  VERSION_NEUTRAL,
-} from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import { type DynamicModule, Logger, Module } from '@nestjs/common';
 import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import { describe } from '../checks/describe.js';
-import { asConfiguration, assertOptions } from '../checks/validate.js';
+import { asConfiguration } from '../checks/validate.js';
 import { DEFAULT_CONNECTION } from '../nest/decorators/delay-queue.constants.js';
 import { tokensOf } from '../nest/decorators/delay-queue.tokens.js';
-import { WithoutSwagger } from '../nest/decorators/without-swagger.js';
-import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import { checkedActor } from '../events/audit-log.js';
-import {
-  type FrameworkRequest,
-  type FrameworkResponse,
-  type HttpRequest,
-  givenBody,
-  placeOf,
-  rawExchange,
-} from '../http/framework.js';
-import { leaveBodies, routesAt } from '../http/own-bodies.js';
-import { ownMount } from '../http/own-mount.js';
+import type { HttpRequest } from '../http/framework.js';
+import { assertMountOptions, mount } from '../http/mount.js';
 import type { TopicRef } from '../messages/topic.js';
 import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
 import type { DelayQueueReceiver } from '../consumer/delay-queue.receiver.js';
 import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
-import { type GatewayAccess, assertAccess, servedTopics } from './access.js';
+import { type GatewayAccess, RIGHTS, servedTopics } from './access.js';
 import { GatewayHandler } from './gateway.handler.js';
 import { checkedLimits } from './limits.js';
 import { openApiDocument } from './openapi.js';
@@ -77,19 +55,17 @@ export interface DelayQueueGatewayOptions<R = GatewayHttpRequest> {
  */
 export type GatewayHttpRequest = HttpRequest;
 
-const OPTIONS = ['path', 'connection', 'topics', 'access', 'actor', 'maxWaiting', 'maxBody'] as const;
+const RULES = {
+  names: ['path', 'connection', 'topics', 'access', 'actor', 'maxWaiting', 'maxBody'],
+  path: /^[\w\-./]*$/,
+  examplePath: 'queues',
+  access: `it has a right for a topic: (request, { topic, right }) => boolean. Rights are ${RIGHTS.map((one) => `'${one}'`).join(', ')}`,
+} as const;
 
 const DOCUMENT: Route = documentRoute(() => openApiDocument([...ROUTES, DOCUMENT], { tokens: false }));
 
 /** As Express and Fastify write them. All other paths are the application's, also below `/v1`. */
-const PATHS = [...new Set(ROUTES.map(({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1')))];
-
-/** What the options are once they are checked. */
-interface Mounted {
-  readonly path: string;
-  readonly access: GatewayAccess<unknown>;
-  readonly actor: (request: unknown) => string | undefined;
-}
+const PATHS = [...new Set([...ROUTES, DOCUMENT].map(({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1')))];
 
 /**
  * The gateway in your application, on Express or Fastify. Global guards apply to it, then `access`.
@@ -109,18 +85,21 @@ export class DelayQueueGatewayModule {
   /** @throws ConfigurationError if an option is wrong, or `access` is missing */
   static forRoot<R = GatewayHttpRequest>(options: DelayQueueGatewayOptions<R>): DynamicModule {
     const where = 'DelayQueueGatewayModule.forRoot()';
-    asConfiguration(where, () => assertOptions('Its options', options, OPTIONS));
-    assertAccess(where, options.access);
+    assertMountOptions(where, options, RULES);
     assertNamesActors(where, options.actor);
     const { path = '', connection = DEFAULT_CONNECTION } = options;
-    const { topics, limits } = asConfiguration(where, () => {
-      assertPath(path);
-      return { topics: servedTopics(options.topics), limits: checkedLimits(options) };
-    });
+    const { topics, limits } = asConfiguration(where, () => ({
+      topics: servedTopics(options.topics),
+      limits: checkedLimits(options),
+    }));
+    const { access, actor = () => undefined } = options as DelayQueueGatewayOptions<unknown>;
     const { producer, receiver, admin, schedules } = tokensOf(connection);
-    const handler = {
-      provide: GatewayHandler,
-      useFactory: (...parts: [DelayQueueProducer, DelayQueueReceiver, DelayQueueAdmin, DelayQueueSchedules]) =>
+    return mount<[DelayQueueProducer, DelayQueueReceiver, DelayQueueAdmin, DelayQueueSchedules], GatewayHandler>({
+      module: DelayQueueGatewayModule,
+      path,
+      paths: PATHS,
+      parts: [producer, receiver, admin, schedules],
+      handler: (...parts) =>
         new GatewayHandler({
           queues: { producer: parts[0], receiver: parts[1], admin: parts[2], schedules: parts[3] },
           topics,
@@ -128,54 +107,17 @@ export class DelayQueueGatewayModule {
           limits,
           log: new Logger('DelayQueueGateway'),
         }),
-      inject: [producer, receiver, admin, schedules],
-    };
-    const { access, actor = () => undefined } = options as DelayQueueGatewayOptions<unknown>;
-    const controller = controllerAt({ path, access, actor });
-    return { module: DelayQueueGatewayModule, providers: [handler, ownMount()], controllers: [controller] };
+      // Before the connection stops: then whoever waits is told to connect anew.
+      closesIn: 'onModuleDestroy',
+      answer: async (handler, served, asked) =>
+        handler.handle({
+          ...served,
+          // Nobody needs a right for the document, nor a name.
+          actor: served.path === DOCUMENT.path ? undefined : named(actor(asked)),
+          may: async (topic, right) => granted(await access(asked, { topic, right })),
+        }),
+    });
   }
-}
-
-function assertPath(path: unknown): asserts path is string {
-  if (typeof path === 'string' && /^[\w\-./]*$/.test(path)) return;
-  throw new InvalidArgumentError(`path must be a path such as 'queues'. Given: ${describe(path)}.`);
-}
-
-/** A controller of its own for each mount: an application may serve several connections. */
-function controllerAt({ path, access, actor }: Mounted): Type {
-  @WithoutSwagger()
-  @Controller({ path, version: VERSION_NEUTRAL })
-  class DelayQueueGatewayController implements OnModuleDestroy {
-    readonly #handler: GatewayHandler;
-
-    constructor(@Inject(GatewayHandler) handler: GatewayHandler, @Inject(HttpAdapterHost) host: HttpAdapterHost) {
-      this.#handler = handler;
-      leaveBodies(host, routesAt(path, PATHS));
-    }
-
-    @All(PATHS)
-    async answer(@Req() asked: FrameworkRequest, @Res() answered: FrameworkResponse): Promise<void> {
-      await this.#handler.handle({
-        ...rawExchange(asked, answered),
-        ...placeOf(asked, PATHS),
-        body: givenBody(asked),
-        actor: named(actor(asked)),
-        may: async (topic, right) => granted(await access(asked, { topic, right })),
-      });
-    }
-
-    @All(DOCUMENT.path)
-    async describe(@Req() asked: FrameworkRequest, @Res() answered: FrameworkResponse): Promise<void> {
-      const place = placeOf(asked, [DOCUMENT.path]);
-      await this.#handler.handle({ ...rawExchange(asked, answered), ...place, body: undefined, may: nobody });
-    }
-
-    // Before the connection stops: then whoever waits is told to connect anew.
-    onModuleDestroy(): void {
-      this.#handler.close();
-    }
-  }
-  return DelayQueueGatewayController;
 }
 
 /** @throws ConfigurationError */
@@ -189,11 +131,6 @@ function assertNamesActors(where: string, actor: unknown): void {
 /** @throws ConfigurationError if the application has answered something else than a name */
 function named(actor: unknown): string | undefined {
   return asConfiguration('The gateway', () => checkedActor("What its option 'actor' answers", actor));
-}
-
-/** Nobody needs a right for the document. */
-async function nobody(): Promise<boolean> {
-  return false;
 }
 
 /** @throws ConfigurationError if the application has answered something else than `GatewayAccess` allows */

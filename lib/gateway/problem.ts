@@ -1,8 +1,7 @@
 import { type PayloadIssue, toPayloadIssues } from '../checks/payload-issues.js';
-import { DelayQueueError } from '../errors/delay-queue.error.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { InvalidPayloadError } from '../errors/publishing.errors.js';
-import { Refusal } from '../http/refusal.js';
+import { Refusal, refusalOf } from '../http/refusal.js';
 import type { JsonAnswer } from '../http/send-json.js';
 
 interface Kind {
@@ -76,9 +75,8 @@ export function toProblem(error: unknown): Problem {
   if (error instanceof InvalidPayloadError) {
     return { ...problem('INVALID_PAYLOAD', error.message), issues: toPayloadIssues(error.issues) };
   }
-  if (error instanceof Refusal || error instanceof DelayQueueError) {
-    if (isCode(error.code)) return problem(error.code, error.message);
-  }
+  const refused = refusalOf(error);
+  if (refused && isCode(refused.code)) return problem(refused.code, refused.message);
   return problem('INTERNAL', 'The gateway has failed; the log of its process says why.');
 }
 

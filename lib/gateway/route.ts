@@ -1,7 +1,7 @@
 import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import type { Rule } from '../checks/rules.js';
 import type { DelayQueueReceiver } from '../consumer/delay-queue.receiver.js';
-import type { JsonAnswer } from '../http/send-json.js';
+import type { Answer } from '../http/respond.js';
 import type { Log } from '../log.js';
 import type { TopicRef } from '../messages/topic.js';
 import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
@@ -50,12 +50,6 @@ export interface Call<B, Q> {
   served(name: string, right: GatewayRight): Promise<TopicRef>;
 }
 
-/** What a route answers. */
-export interface Answer extends JsonAnswer {
-  /** Called if whoever asked has gone before the answer was written. */
-  readonly onLost?: () => void;
-}
-
 /** How an answer looks. */
 export interface AnswerShape {
   readonly description: string;
@@ -88,6 +82,8 @@ export interface RouteOf<B, Q> {
   readonly problems: readonly ProblemCode[];
   run(call: Call<B, Q>): Promise<Answer>;
 }
+
+export type { Answer };
 
 export type Route = RouteOf<unknown, unknown>;
 

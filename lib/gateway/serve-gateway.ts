@@ -1,33 +1,24 @@
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
-import { type AddressInfo, isIPv6 } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { foreignPage } from '../http/foreign-page.js';
 import { splitUrl } from '../http/framework.js';
 import { isForLoopback } from '../http/loopback.js';
+import { type Serving, serve } from '../http/serve.js';
 import { sendJson } from '../http/send-json.js';
-import type { Log } from '../log.js';
-import type { ServedTopics } from './access.js';
-import { GatewayHandler } from './gateway.handler.js';
-import { type GatewayLimits, MAX_WAIT } from './limits.js';
+import { GatewayHandler, type GatewayHandlerOptions } from './gateway.handler.js';
+import { MAX_WAIT } from './limits.js';
 import { openApiDocument } from './openapi.js';
 import { documentRoute, healthRoute } from './own.routes.js';
 import { problemAnswer, refusal, toProblem } from './problem.js';
-import type { GatewayQueues, Route } from './route.js';
+import type { Route } from './route.js';
 import { ROUTES } from './routes.js';
 import { type GatewayToken, KnownTokens, mayUse } from './tokens.js';
 
 /** How the gateway is served without an application. */
-export interface ServeGatewayOptions {
-  readonly queues: GatewayQueues;
-  readonly topics: ServedTopics;
+export interface ServeGatewayOptions extends Omit<GatewayHandlerOptions, 'routes'>, Pick<Serving, 'host' | 'port'> {
   /** None: everybody on this machine may do everything. */
   readonly tokens: readonly GatewayToken[];
-  readonly host: string;
-  /** 0 takes one that is free. */
-  readonly port: number;
-  readonly limits: GatewayLimits;
   /** Called at the begin of a shutdown: has those who wait for messages answered. */
   readonly dismiss: () => Promise<void>;
-  readonly log: Pick<Log, 'warn' | 'error'>;
 }
 
 export interface ServedGateway {
@@ -36,15 +27,16 @@ export interface ServedGateway {
   close(): Promise<void>;
 }
 
-/** Longest times until a client has sent the head of a request, and all of it, in milliseconds. */
-const HEAD_TIMEOUT = 10_000;
-const REQUEST_TIMEOUT = 60_000;
-
-/** A connection on which nothing happens for so long is closed, in milliseconds: longer than a request may wait. */
-const IDLE_TIMEOUT = 2 * MAX_WAIT;
-
-/** Longer than proxies keep connections, so that they close them and not we, in milliseconds. */
-const KEEP_ALIVE = 75_000;
+const TIMEOUTS = {
+  /** Longest times until a client has sent the head of a request, and all of it, in milliseconds. */
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  connectionsCheckingInterval: 1000,
+  /** Longer than a request may wait. */
+  idleTimeout: 2 * MAX_WAIT,
+  /** Longer than proxies keep connections, so that they close them and not we, in milliseconds. */
+  keepAliveTimeout: 75_000,
+};
 
 /** How long requests that are being answered may take once the shutdown has begun, in milliseconds. */
 const PATIENCE = 5000;
@@ -66,25 +58,16 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
   ];
   const handler = new GatewayHandler({ ...options, routes });
   const known = tokens.length === 0 ? undefined : new KnownTokens(tokens);
-  const server = createServer(
-    {
-      headersTimeout: HEAD_TIMEOUT,
-      requestTimeout: REQUEST_TIMEOUT,
-      keepAliveTimeout: KEEP_ALIVE,
-      connectionsCheckingInterval: 1000,
-    },
-    (request, response) => answer({ handler, known, log }, request, response),
+  const server = await serve({ host, port, ...TIMEOUTS }, (request, response) =>
+    answer({ handler, known, log }, request, response),
   );
-  server.timeout = IDLE_TIMEOUT;
-  await listen(server, port, host);
-  const { port: taken } = server.address() as AddressInfo;
   return {
-    url: `http://${isIPv6(host) ? `[${host}]` : host}:${taken}`,
+    url: server.url,
     close: async () => {
       isClosing = true;
       handler.close();
       await dismiss();
-      await close(server);
+      await server.close(PATIENCE);
     },
   };
 }
@@ -158,23 +141,4 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: Error
   request.resume();
   const refused = problemAnswer(toProblem(error), error);
   sendJson(response, refused, { 'cache-control': 'no-store' });
-}
-
-async function listen(server: Server, port: number, host: string): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-async function close(server: Server): Promise<void> {
-  const patience = setTimeout(() => server.closeAllConnections(), PATIENCE);
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    server.closeIdleConnections();
-  });
-  clearTimeout(patience);
 }

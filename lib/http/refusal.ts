@@ -1,3 +1,5 @@
+import { DelayQueueError } from '../errors/delay-queue.error.js';
+
 /** A request that is answered with an error. */
 export class Refusal extends Error {
   constructor(
@@ -9,4 +11,21 @@ export class Refusal extends Error {
   ) {
     super(message);
   }
+}
+
+/** Statuses of the errors of the library; of the others, 422. */
+const STATUS: Readonly<Record<string, number>> = {
+  INVALID_ARGUMENT: 400,
+  SERIALIZATION: 400,
+  INVALID_PAYLOAD: 400,
+  PAYLOAD_TOO_LARGE: 413,
+  CONFIGURATION: 409,
+  BROKER_UNAVAILABLE: 503,
+};
+
+/** How a failure is told; `undefined` if it is a fault of ours, of which a stranger learns nothing. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) return error;
+  if (!(error instanceof DelayQueueError)) return undefined;
+  return new Refusal(STATUS[error.code] ?? 422, error.code, error.message);
 }

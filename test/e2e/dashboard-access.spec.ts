@@ -191,7 +191,7 @@ describe('the routes of the dashboard', () => {
       }
     }
     const canceller = dashboard.as({ actions: ['cancel'] });
-    for (const path of ACTING.filter((one) => ACTING_ROUTES[one]?.action !== 'cancel')) {
+    for (const path of ACTING.filter((one) => ACTING_ROUTES[one]?.right !== 'cancel')) {
       expect([path, (await canceller.send(path, bodyOf(path, 'jobs', operations['jobs'] ?? ''))).status]).toEqual([
         path,
         403,

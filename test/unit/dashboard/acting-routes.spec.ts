@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { ACTING_ROUTES } from '../../../lib/dashboard/acting.routes.js';
 
 it('each route that changes something asks for the right to just that', () => {
-  expect(Object.fromEntries(Object.entries(ACTING_ROUTES).map(([path, { action }]) => [path, action]))).toEqual({
+  expect(Object.fromEntries(Object.entries(ACTING_ROUTES).map(([path, { right }]) => [path, right]))).toEqual({
     'api/cancel': 'cancel',
     'api/reschedule': 'reschedule',
     'api/run-now': 'runNow',

@@ -3,7 +3,7 @@ import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js
 import { wrapBroker } from '../../../lib/store/wrap-broker.js';
 import { BULK_ROUTES } from '../../../lib/dashboard/bulk.routes.js';
 import { Operations } from '../../../lib/dashboard/operations.js';
-import { Given, type RouteContext } from '../../../lib/dashboard/route.js';
+import { type AskedContext, Given, type Route, answerOf } from '../../../lib/dashboard/route.js';
 import { viewerOf } from '../../../lib/dashboard/viewer.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
@@ -34,9 +34,9 @@ it.each<[route: string, body: object]>([
     operations,
     viewer,
     by: {},
-  } as unknown as RouteContext;
+  } as unknown as AskedContext;
   const given = new Given({ topic: 'jobs', dryRun: false, ...body });
-  await expect(BULK_ROUTES[`api/${route}`]?.act(context, given)).rejects.toThrow(InvalidArgumentError);
+  await expect(answerOf(context, given, BULK_ROUTES[`api/${route}`] as Route)).rejects.toThrow(InvalidArgumentError);
   expect(viewer && operations.list(viewer)).toEqual([]);
   expect(calls.filter((operation) => operation !== 'configOf')).toEqual([]);
 });

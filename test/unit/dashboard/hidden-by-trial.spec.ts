@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { READING_ROUTES } from '../../../lib/dashboard/reading.routes.js';
-import { Given, type RouteContext } from '../../../lib/dashboard/route.js';
+import { type AskedContext, Given, type Route, answerOf } from '../../../lib/dashboard/route.js';
 import { SharedLooks } from '../../../lib/dashboard/shared-looks.js';
 import { viewerOf } from '../../../lib/dashboard/viewer.js';
 import { SeededRandom } from '../../support/random.js';
@@ -16,7 +16,7 @@ const GUESSES = ['4', '47', '4711', 'x', 'xx', 'card', '"card":"4', 'note', 'm1'
 const redact = (payload: unknown): object => ({ ...(payload as object), card: '***' });
 
 /** What a viewer gets to see who may see payloads, and of these all but the card. */
-async function contextOf(bed: AdminBed, secret: string): Promise<RouteContext> {
+async function contextOf(bed: AdminBed, secret: string): Promise<AskedContext> {
   for (let i = 0; i < 30; i++) await bed.publish(`m${i}`, { due: i, payload: { card: `${secret}${i}`, note: i } });
   // The serializer of these is elsewhere.
   for (let i = 0; i < 3; i++) await bed.publish(`s${i}`, { envelope: JSON.stringify([1, { card: secret }, { s: 1 }]) });
@@ -37,7 +37,7 @@ it('nothing that is hidden can be told from what is found, how much was read, or
     const answers = await Promise.all(
       contexts.map(async (context, fleet) => {
         const looked = shared[fleet]?.answer(async (looks) =>
-          READING_ROUTES[route]?.({ ...context, looks }, new Given(asked)),
+          answerOf({ ...context, looks }, new Given(asked), READING_ROUTES[route] as Route),
         );
         return (await looked)?.answer as Answer;
       }),

@@ -1,15 +1,21 @@
 import { expect, it } from 'vitest';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { READING_ROUTES } from '../../../lib/dashboard/reading.routes.js';
-import { Given, type RouteContext, assertSeesTopicOf } from '../../../lib/dashboard/route.js';
+import { type AskedContext, Given, type Route, answerOf } from '../../../lib/dashboard/route.js';
+import { itsTopic } from '../../../lib/dashboard/sees.js';
 import { type Looks, SharedLooks } from '../../../lib/dashboard/shared-looks.js';
 import { viewerOf } from '../../../lib/dashboard/viewer.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 
 /** A context in which somebody looks who may see everything. */
-function contextOf(admin: object, clock = new ManualClock()): RouteContext {
+function contextOf(admin: object, clock = new ManualClock()): AskedContext {
   const viewer = viewerOf('read');
-  return { queues: { admin }, looks: looksOf(clock), clock, viewer } as unknown as RouteContext;
+  return { queues: { admin }, looks: looksOf(clock), clock, viewer } as unknown as AskedContext;
+}
+
+/** What a route answers. */
+async function look(route: string, context: AskedContext, query: object): Promise<unknown> {
+  return answerOf(context, new Given({ ...query }), READING_ROUTES[route] as Route);
 }
 
 /** Of which no age is asked. */
@@ -27,13 +33,13 @@ it('a list of messages that took a second is two seconds old at most', async () 
     return { messages: [], cursor: undefined };
   };
   const context = contextOf({ viewed: () => ({ peek }) }, clock);
-  const look = async () => READING_ROUTES['api/messages']?.(context, new Given({ topic: 'jobs', state: 'scheduled' }));
-  await look();
+  const list = async () => look('api/messages', context, { topic: 'jobs', state: 'scheduled' });
+  await list();
   clock.moveTo(clock.now() + 1999);
-  await look();
+  await list();
   expect(looks).toBe(1);
   clock.moveTo(clock.now() + 1);
-  await look();
+  await list();
   expect(looks).toBe(2);
 });
 
@@ -49,11 +55,11 @@ it('the agenda of a span begins now by the clock of Redis, at a whole bucket, an
     },
   };
   const context = contextOf(admin, clock);
-  const look = async () => READING_ROUTES['api/agenda']?.(context, new Given({ topic: 'jobs', span: '60000' }));
+  const agenda = async () => look('api/agenda', context, { topic: 'jobs', span: '60000' });
   const begin = Math.floor((clock.now() + offset) / 1000) * 1000;
-  await look();
+  await agenda();
   clock.moveTo(clock.now() + 3000);
-  await look();
+  await agenda();
   expect(ranges).toEqual([
     { from: begin, to: begin + 60_000, buckets: 60 },
     { from: begin + 3000, to: begin + 63_000, buckets: 60 },
@@ -79,15 +85,15 @@ it('the list of schedules asks what became of those that it shows, and names the
     },
   };
   const viewer = viewerOf({ right: 'read', topics: ['jobs'] });
-  const context = { queues: { schedules }, looks: looksOf(clock), viewer } as unknown as RouteContext;
-  const look = async (count: string) => READING_ROUTES['api/schedules']?.(context, new Given({ count }));
-  expect(await look('2')).toMatchObject({
+  const context = { queues: { schedules }, looks: looksOf(clock), viewer } as unknown as AskedContext;
+  const list = async (count: string) => look('api/schedules', context, { count });
+  expect(await list('2')).toMatchObject({
     schedules: ['a', 'b'].map((id) => ({ id, lastRun: { id } })),
     total: 3,
     failed: [{ topic: 'jobs', ids: ['x'], code: 'BROKER_UNAVAILABLE', message: 'The shard is away.' }],
   });
   expect(asked).toEqual([['a', 'b']]);
-  await expect(look('0')).rejects.toThrow('count must be');
+  await expect(list('0')).rejects.toThrow('count must be');
 });
 
 it('a viewer of some topics finds a new one within seconds, however long it took to list them', async () => {
@@ -98,8 +104,8 @@ it('a viewer of some topics finds a new one within seconds, however long it took
     return [...topics];
   };
   const viewer = viewerOf({ right: 'read', topics: ['jobs'] });
-  const context = { queues: { admin: { topics: list } }, looks: looksOf(clock), viewer } as unknown as RouteContext;
-  const see = async () => assertSeesTopicOf(context, new Given({ topic: 'jobs' }));
+  const context = { queues: { admin: { topics: list } }, looks: looksOf(clock), viewer } as unknown as AskedContext;
+  const see = async () => itsTopic.find(context, new Given({ topic: 'jobs' }));
   await expect(see()).rejects.toThrow('There is no such topic.');
   topics.push('jobs');
   clock.moveTo(clock.now() + 10_000);
