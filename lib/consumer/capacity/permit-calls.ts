@@ -56,17 +56,14 @@ export class PermitCalls {
     const sentAt = clock.now();
     this.#unansweredSince = sentAt;
     const late = clock.setTimer(this.#late, this.#onLate);
-    let answered: (reply: PermitReply) => void = () => {};
-    const answer = new Promise<PermitReply>((resolve) => (answered = resolve));
-    const call = async (): Promise<PermitReply> => {
-      const reply = await broker.deliveries.permit(topic, request);
-      answered(reply);
-      return reply;
+    const pending = new Set<Promise<PermitReply>>();
+    const call = (): Promise<PermitReply> => {
+      const one = broker.deliveries.permit(topic, request).finally(() => pending.delete(one));
+      // Where Redis is far away, the answer to an earlier one is there first.
+      return within(clock, TIMEOUT, Promise.race(pending.add(one)), { error });
     };
     try {
-      // Where Redis is far away, the answer to an earlier one is there first.
-      const any = (): Promise<PermitReply> => within(clock, TIMEOUT, Promise.race([answer, call()]), { error });
-      const reply = await repeatUntilServed(any, {
+      const reply = await repeatUntilServed(call, {
         clock,
         signal: this.#givenUp.signal,
         worthRepeating: ({ refused }) => !refused && !this.#givenUp.signal.aborted,

@@ -91,7 +91,6 @@ export class DeliveryRules {
     reply: readonly unknown[],
     overdue: ReadonlySet<string> | undefined,
   ): void {
-    const { world, server } = this.#options;
     const { claimant, sequence, delivered, room } = given;
     const [epoch] = claimant.split(' ');
     const handed = handedOut(reply);
@@ -101,7 +100,6 @@ export class DeliveryRules {
     if (first && latest && latest.sequence > sequence) {
       this.#violated('claim', `claim ${sequence} hands out ${first.id} after claim ${latest.sequence}`, first, process);
     }
-    const hadRoom = world.now > server.placement.of(inflight).fullUntil + TRIED_AGAIN;
     for (const one of handed) {
       if (isRepeat && !latest.ids.has(one.id)) {
         this.#violated('claim', `claim ${sequence} hands out ${one.id} when it is repeated`, one, process);
@@ -109,7 +107,7 @@ export class DeliveryRules {
       if (one.number <= delivered) {
         this.#violated('claim', `${one.id} has the number ${one.number} of an earlier delivery`, one, process);
       }
-      if (hadRoom && overdue?.has(one.id) && this.#overdue.get(process)?.has(one.id)) {
+      if (overdue?.has(one.id) && this.#isOverdue(process, one.id, inflight)) {
         this.#violated('overtaken', `a claim overtakes what has become of ${one.id}`, one, process);
       }
     }
@@ -133,6 +131,13 @@ export class DeliveryRules {
         beginsUntil,
       });
     }
+  }
+
+  /** Whether it has an outcome that Redis could have by now. */
+  #isOverdue(process: Process, id: string, inflight: string): boolean {
+    const { world, server } = this.#options;
+    const hadRoom = world.now > server.placement.of(inflight).fullUntil + TRIED_AGAIN;
+    return hadRoom && this.#overdue.get(process)?.has(id) === true;
   }
 
   #beginsUntil({ terms }: ClaimGiven, reply: readonly unknown[]): number {
