@@ -17,7 +17,7 @@ export interface RecurringHandlerOptions<P = unknown> extends ScheduleRule, Omit
   /** Payload of each message. @defaultValue null */
   payload?: P;
   /** Options of its messages. Set `attempts`, `backoff` and `timeout` directly, as options of the handler. */
-  options?: Pick<ScheduledMessageOptions, 'key' | 'expireAfter' | 'headers' | 'tags'>;
+  options?: Omit<ScheduledMessageOptions, 'attempts' | 'backoff' | 'timeout'>;
 }
 
 /** What {@link RecurringHandler} says of a method, beside what `@DelayedHandler()` does. */

@@ -3,21 +3,15 @@ import { asConfiguration, assertOptions } from '../../checks/validate.js';
 import { DEFAULT_CONNECTION, RECURRING_HANDLER_METADATA } from '../decorators/delay-queue.constants.js';
 import type { RecurringHandlerMetadata, RecurringHandlerOptions } from '../decorators/recurring-handler.decorator.js';
 import { ConfigurationError } from '../../errors/options.errors.js';
+import { MESSAGE_RULES } from '../../messages/message-options.js';
 import { topicName } from '../../messages/topic.js';
+import { SCHEDULE_RULES } from '../../schedules/check-schedule.js';
 import type { DeclaredSchedule } from '../../schedules/declared-schedules.js';
+import type { ScheduleRule } from '../../schedules/schedule.interface.js';
 import { DecoratedMethods } from './decorated-methods.js';
 
-const OPTIONS: readonly (keyof RecurringHandlerOptions)[] = [
-  'id',
-  'payload',
-  'options',
-  'every',
-  'cron',
-  'timeZone',
-  'startAt',
-  'endAt',
-  'catchUp',
-  'overlap',
+/** What the handler of a schedule says itself. */
+const HANDLER_OPTIONS: readonly string[] = [
   'concurrency',
   'attempts',
   'backoff',
@@ -25,14 +19,10 @@ const OPTIONS: readonly (keyof RecurringHandlerOptions)[] = [
   'lease',
   'connection',
   'onRefusal',
-];
-
-const MESSAGE_OPTIONS: readonly (keyof NonNullable<RecurringHandlerOptions['options']>)[] = [
-  'key',
-  'expireAfter',
-  'headers',
-  'tags',
-];
+] satisfies readonly (keyof RecurringHandlerOptions)[];
+const RULE_OPTIONS = Object.keys(SCHEDULE_RULES) as (keyof ScheduleRule)[];
+const OPTIONS = ['id', 'payload', 'options', ...RULE_OPTIONS, ...HANDLER_OPTIONS];
+const MESSAGE_OPTIONS = Object.keys(MESSAGE_RULES).filter((option) => !HANDLER_OPTIONS.includes(option));
 
 /** Finds the schedules that are declared with `@RecurringHandler`. Their handlers are found as all others. */
 @Injectable()
@@ -52,8 +42,6 @@ export class RecurringHandlerExplorer {
         if (options.options !== undefined) assertOptions('Its option options', options.options, MESSAGE_OPTIONS);
       });
       if ((options.connection ?? DEFAULT_CONNECTION) !== connection) continue;
-      const { every, cron, timeZone, startAt, endAt, catchUp, overlap } = options;
-      const rule = { every, cron, timeZone, startAt, endAt, catchUp, overlap };
       const { id = topicName(topic), payload = null, options: message } = options;
       const other = declared.get(id);
       if (other) {
@@ -61,13 +49,13 @@ export class RecurringHandlerExplorer {
           `${where} declares the schedule '${id}', as ${other.where} does. Give one of them another id.`,
         );
       }
-      declared.set(id, { where, schedule: { id, topic, payload, options: message, ...withoutUndefined(rule) } });
+      declared.set(id, { where, schedule: { id, topic, payload, options: message, ...ruleIn(options) } });
     }
     return [...declared.values()];
   }
 }
 
-function withoutUndefined<T extends object>(options: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as { [K in keyof T]?: NonNullable<T[K]> };
+function ruleIn(options: ScheduleRule): ScheduleRule {
+  const given = RULE_OPTIONS.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]]));
+  return Object.fromEntries(given) as ScheduleRule;
 }
