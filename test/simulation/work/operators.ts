@@ -49,7 +49,12 @@ async function operateAll(setting: Setting): Promise<void> {
     }
   }
   while (process.connection && !scene.isEnding) await process.sleep(PAUSE);
-  await undo(setting, messages, topic);
+  try {
+    await undo(setting, messages, topic);
+  } catch (error) {
+    // Where Redis has lost all in the end, nothing is left to undo.
+    if ((error as { code?: unknown }).code !== 'INVALID_ARGUMENT') throw error;
+  }
 }
 
 /** Leaves nothing behind: no pause, nothing that is due much later, and no dead letter. */
