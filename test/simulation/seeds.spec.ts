@@ -18,17 +18,18 @@ beforeAll(async () => {
 });
 
 it('no promise is broken in the first seeds', async () => {
-  await play(1);
+  expect(await firstBroken(1)).toBeUndefined();
 }, 600_000);
 
 it('no promise is broken in seeds that only this build plays', async () => {
-  await play(createHash('sha256').update(code).digest().readUInt32BE());
+  expect(await firstBroken(createHash('sha256').update(code).digest().readUInt32BE())).toBeUndefined();
 }, 600_000);
 
-async function play(first: number): Promise<void> {
+/** To be looked into with `npm run simulate -- --seed … --messages 1000`. */
+async function firstBroken(first: number): Promise<unknown> {
   for (let seed = first; seed < first + SEEDS; seed++) {
     const { violations } = await simulate(copy, { seed, messages: MESSAGES, processes: 4 });
-    // To be looked into with `npm run simulate -- --seed … --messages 1000`.
-    expect(violations, `seed ${seed}`).toEqual([]);
+    if (violations.length > 0) return { seed, violations };
   }
+  return undefined;
 }
