@@ -1,5 +1,5 @@
 import type { ActionOptions } from '../events/audit-log.js';
-import type { MessageOptions } from '../messages/message-options.js';
+import type { PublishOptions } from '../messages/publish-options.interface.js';
 import type { Duration } from '../time/duration.js';
 
 /**
@@ -41,7 +41,10 @@ export interface ScheduleRule {
  *
  * @publicApi
  */
-export interface ScheduledMessageOptions extends Omit<MessageOptions, 'key'> {
+export interface ScheduledMessageOptions extends Omit<
+  PublishOptions,
+  'key' | 'id' | 'delay' | 'deliverAt' | 'onDuplicate' | 'maxWait' | 'replicas'
+> {
   /** The key of all its messages, which places them in a partition. You can't change it later. @defaultValue the id of the schedule */
   key?: string;
 }
