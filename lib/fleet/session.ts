@@ -1,4 +1,5 @@
-import type { Broker, Unsubscribe } from '../store/broker.interface.js';
+import type { Broker } from '../store/broker.interface.js';
+import type { Unsubscribe } from '../store/driver.interface.js';
 import type { Owner } from '../store/fleet/owner.js';
 import type { Heartbeat, SessionRecord } from '../store/fleet/sessions.js';
 import { MAX_RELEASED, type SessionSignal } from '../store/fleet/signals.js';

@@ -71,12 +71,7 @@ function toEpoch(name: string, given: NonNullable<PublishOptions['deliverAt']>):
   return typeof given === 'object' && isPlainObject(given) ? localToEpoch(name, given) : (given as number);
 }
 
-/** The options that the messages of a schedule have too. All but the key are stored in their envelopes. */
-export type MessageOptions = Omit<
-  PublishOptions,
-  'id' | 'delay' | 'deliverAt' | 'onDuplicate' | 'maxWait' | 'replicas'
->;
-
+/** Of the options that the messages of a schedule have too. All but the key are stored in their envelopes. */
 export const MESSAGE_RULES = {
   key: option('Places the message in a partition; 1 to 256 characters.', ID),
   attempts: option('How many deliveries may fail before it is a dead letter, 1 to 1000.', integer(1, MAX_ATTEMPTS)),
@@ -85,7 +80,7 @@ export const MESSAGE_RULES = {
   expireAfter: option('Dead letter if it is not delivered within this time after it was due.', duration(1)),
   headers: option('Stored with the payload.', HEADERS),
   tags: option('Words by which messages can be listed and cancelled.', TAGS),
-} satisfies Rules<MessageOptions>;
+} satisfies Partial<Rules<PublishOptions>>;
 
 const { key, ...STORED_RULES } = MESSAGE_RULES;
 

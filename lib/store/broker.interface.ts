@@ -1,44 +1,9 @@
-import type { DeadLetterStore } from './dead-letters/dead-letter-store.js';
-import type { DeliveryStore } from './deliveries/delivery-store.js';
-import type { FleetStore } from './fleet/fleet-store.js';
+import type { Unsubscribe } from './driver.interface.js';
 import type { PartitionSignal, SessionSignal } from './fleet/signals.js';
 import type { DoctorFinding } from './inspection.interface.js';
-import type { MessageStore } from './messages/message-store.js';
 import type { Partition } from './partition.js';
 import type { EventLog } from './records/event-log.interface.js';
-import type { RecordStore } from './records/record-store.js';
-import type { ScheduleStore } from './schedules/schedule-store.js';
-
-/**
- * All that is stored, each part with its operations. An operation takes a bounded amount of work, rejects with `BrokerUnavailableError` if the
- * broker cannot be reached, and may be repeated with the same arguments without harm.
- */
-export interface Stores {
-  /** Publishing messages, changing them, and looking at what is stored. */
-  readonly messages: MessageStore;
-  /** From the claim of a message to its settle, and what holds claims back. */
-  readonly deliveries: DeliveryStore;
-  /** Dead letters, and the finished messages that are kept. */
-  readonly deadLetters: DeadLetterStore;
-  readonly schedules: ScheduleStore;
-  /** Topics, the sessions of processes, and who owns which partition. */
-  readonly fleet: FleetStore;
-  /** Reports of processes, and the log of what operators did: for those who look, and nothing else depends on it. */
-  readonly records: RecordStore;
-}
-
-/** The names of the stores. One that is missing here does not compile. */
-export const STORES = Object.keys({
-  messages: true,
-  deliveries: true,
-  deadLetters: true,
-  schedules: true,
-  fleet: true,
-  records: true,
-} satisfies Record<keyof Stores, true>) as readonly (keyof Stores)[];
-
-/** Ends a subscription. */
-export type Unsubscribe = () => Promise<void>;
+import type { Stores } from './store-broker.js';
 
 /** Signals between processes. They may get lost, so whoever listens also has to look now and then. */
 export interface SignalSource {

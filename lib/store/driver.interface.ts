@@ -35,6 +35,9 @@ export interface PlainCommands {
   zrangebylex(key: string, min: string, max: string, limit: 'LIMIT', offset: number, most: number): Promise<string[]>;
 }
 
+/** Ends a subscription. */
+export type Unsubscribe = () => Promise<void>;
+
 /** Runs the calls of the stores: on Redis, or on the same data in this process. */
 export interface Driver {
   /** Where the data is, as errors say it. */

@@ -1,7 +1,6 @@
 import { DeadLetterStore } from './dead-letters/dead-letter-store.js';
 import { DeliveryStore } from './deliveries/delivery-store.js';
-import type { Driver } from './driver.interface.js';
-import type { Stores, Unsubscribe } from './broker.interface.js';
+import type { Driver, Unsubscribe } from './driver.interface.js';
 import { FleetStore } from './fleet/fleet-store.js';
 import {
   type PartitionSignal,
@@ -25,13 +24,27 @@ export interface StoreBrokerOptions {
   readonly subscribe: Subscribe;
 }
 
+/** The names of the stores. */
+export const STORES = ['messages', 'deliveries', 'deadLetters', 'schedules', 'fleet', 'records'] as const;
+
+/**
+ * All that is stored, each part with its operations. An operation takes a bounded amount of work, rejects with `BrokerUnavailableError` if the
+ * broker cannot be reached, and may be repeated with the same arguments without harm.
+ */
+export type Stores = Pick<StoreBroker, (typeof STORES)[number]>;
+
 /** The part of a broker that is the same whoever runs it: the stores, and the signals about them. */
-export class StoreBroker implements Stores {
+export class StoreBroker {
+  /** Publishing messages, changing them, and looking at what is stored. */
   readonly messages: MessageStore;
+  /** From the claim of a message to its settle, and what holds claims back. */
   readonly deliveries: DeliveryStore;
+  /** Dead letters, and the finished messages that are kept. */
   readonly deadLetters: DeadLetterStore;
   readonly schedules: ScheduleStore;
+  /** Topics, the sessions of processes, and who owns which partition. */
   readonly fleet: FleetStore;
+  /** Reports of processes, and the log of what operators did: for those who look, and nothing else depends on it. */
   readonly records: RecordStore;
   readonly #keys: StoreKeys;
   readonly #subscribe: Subscribe;

@@ -1,18 +1,9 @@
-import { type Broker, STORES, type Stores } from './broker.interface.js';
-import type { DeadLetterStore } from './dead-letters/dead-letter-store.js';
-import type { DeliveryStore } from './deliveries/delivery-store.js';
-import type { FleetStore } from './fleet/fleet-store.js';
-import type { MessageStore } from './messages/message-store.js';
-import type { RecordStore } from './records/record-store.js';
-import type { ScheduleStore } from './schedules/schedule-store.js';
+import type { Broker } from './broker.interface.js';
+import { STORES, type Stores } from './store-broker.js';
 
-type BrokerOperations = MessageStore &
-  DeliveryStore &
-  DeadLetterStore &
-  ScheduleStore &
-  FleetStore &
-  RecordStore &
-  Pick<Broker, 'connect'>;
+/** The method of an operation, in whichever of them has it. */
+type MethodOf<O extends string, T = Stores[keyof Stores] | Pick<Broker, 'connect'>> =
+  T extends Record<O, infer M extends (...args: never[]) => unknown> ? M : never;
 
 /**
  * What an application asks of its broker. `settle` carries the outcomes of handlers, `extend` renews leases, `setAside` makes
@@ -23,15 +14,15 @@ type BrokerOperations = MessageStore &
  *
  * @publicApi
  */
-export type BrokerOperation = keyof BrokerOperations;
+export type BrokerOperation = { [S in keyof Stores]: keyof Stores[S] }[keyof Stores] | 'connect';
 
 /** One call of an operation. */
 export type BrokerCall = {
   readonly [O in BrokerOperation]: {
     readonly operation: O;
-    readonly args: Parameters<BrokerOperations[O]>;
+    readonly args: Parameters<MethodOf<O>>;
     /** Makes the call; may be called several times, or not at all. */
-    readonly run: () => ReturnType<BrokerOperations[O]>;
+    readonly run: () => ReturnType<MethodOf<O>>;
   };
 }[BrokerOperation];
 

@@ -1,4 +1,4 @@
-import type { Unsubscribe } from '../../store/broker.interface.js';
+import type { Unsubscribe } from '../../store/driver.interface.js';
 import type { Owner } from '../../store/fleet/owner.js';
 import type { PartitionSignal } from '../../store/fleet/signals.js';
 import type { Partition } from '../../store/partition.js';

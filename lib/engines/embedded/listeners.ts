@@ -1,4 +1,4 @@
-import type { Unsubscribe } from '../../store/broker.interface.js';
+import type { Unsubscribe } from '../../store/driver.interface.js';
 
 /** Those who listen, by what they listen to. They are told a moment later, as over a connection. */
 export class Listeners<T> {

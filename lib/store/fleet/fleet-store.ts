@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { MAX_PARTITIONS } from '../../checks/limits.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { isName } from '../../messages/topic.js';
+import { FleetFields } from '../calls/fleet-fields.js';
 import { FIELDS_PER_CALL, fieldsOf, pagesOf, scanFields } from '../calls/hash-fields.js';
 import { NumberedCalls } from '../calls/numbered-calls.js';
 import type { Driver } from '../driver.interface.js';
@@ -48,10 +49,12 @@ export class FleetStore {
   readonly #driver: Driver;
   readonly #keys: StoreKeys;
   readonly #numbered = new NumberedCalls();
+  readonly #fields: FleetFields;
 
-  constructor({ driver, keys }: StoreOptions) {
-    this.#driver = driver;
-    this.#keys = keys;
+  constructor(options: StoreOptions) {
+    this.#driver = options.driver;
+    this.#keys = options.keys;
+    this.#fields = new FleetFields(options);
   }
 
   /** The topics that were ever used, in the order of their bytes. */
@@ -120,8 +123,7 @@ export class FleetStore {
     return stored.map(decodeTopicConfig);
   }
 
-  /** Two plain commands, since this is all that an idle process costs. */
-  /** Says that this process lives, and looks who else does. */
+  /** Says that this process lives, and looks who else does: two plain commands, since this is all that an idle process costs. */
   async heartbeat(heartbeat: Heartbeat): Promise<FleetLook> {
     const { sessions } = this.#keys.fleet;
     const record = encodeSession(heartbeat, this.#now);
@@ -228,11 +230,9 @@ export class FleetStore {
   async #copyConfig(topic: string, config: TopicConfig | undefined, seen: string | null): Promise<void> {
     const text = config && encodeTopicConfig(config);
     if (text === undefined || text === seen) return;
-    const call = this.#numbered.next((caller) => this.#keys.answeredOfFleet(`${caller}:${topic}`));
-    const given = { ...call, field: topic, value: text, replaces: seen ?? '', is_first: seen === null ? 1 : 0 };
-    const [replaced, stored] = await this.#driver.run('replace-field', { record: this.#keys.fleet.topics }, given);
-    if (replaced === 1) return;
-    await this.#copyConfig(topic, await this.#storedConfig(topic), (stored as string | undefined) ?? null);
+    const copied = await this.#fields.replace(this.#keys.fleet.topics, { field: topic, value: text, seen });
+    if (copied.isSet) return;
+    await this.#copyConfig(topic, await this.#storedConfig(topic), copied.stored);
   }
 
   /** Answers whether the field is new. */

@@ -22,8 +22,8 @@ export type TopicTerms = Pick<TopicConfig, 'limits' | 'handling'>;
 /** What a dead letter does to its key in an ordered topic: the messages behind it go on, or wait until it is requeued or removed. */
 export type TopicOrder = 'continue' | 'block';
 
-// How the records of the fleet are written, and the signals to its sessions. A later version may have put words behind those that this one
-// knows. What cannot be read at all counts as not there: another program may have written it.
+// A later version may have put words behind those that this one knows. What cannot be read at all counts as not there: another program may
+// have written it.
 
 /** The highest version of the protocol that a config can have; a higher number is damage. */
 export const MAX_PROTOCOL = 1_000_000;

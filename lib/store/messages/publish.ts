@@ -98,7 +98,7 @@ function isSame(a: DueTime, b: DueTime): boolean {
   return 'after' in a ? 'after' in b && a.after === b.after : 'at' in b && a.at === b.at;
 }
 
-// What the scripts answer and publish, by the position that the head of each Lua file gives.
+/** By the digit that the script answers. */
 const PUBLISH_STATUS = ['created', 'created', 'rejected', 'ignored', 'replaced'] as const;
 
 /** Rejected, since the message with this id has ended and is kept. */

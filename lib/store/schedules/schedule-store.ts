@@ -1,6 +1,7 @@
 import { assertLength, assertNext } from '../calls/assert-times.js';
 import { scanFields } from '../calls/hash-fields.js';
-import { NumberedCalls } from '../calls/numbered-calls.js';
+import { FleetFields } from '../calls/fleet-fields.js';
+import { PartitionScripts } from '../calls/partition-scripts.js';
 import { toScore } from '../calls/replies.js';
 import type { Driver } from '../driver.interface.js';
 import type { StoreKeys } from '../keys.js';
@@ -25,11 +26,14 @@ import {
 export class ScheduleStore {
   readonly #driver: Driver;
   readonly #keys: StoreKeys;
-  readonly #numbered = new NumberedCalls();
+  readonly #scripts: PartitionScripts;
+  readonly #fields: FleetFields;
 
-  constructor({ driver, keys }: StoreOptions) {
-    this.#driver = driver;
-    this.#keys = keys;
+  constructor(options: StoreOptions) {
+    this.#driver = options.driver;
+    this.#keys = options.keys;
+    this.#scripts = new PartitionScripts(options);
+    this.#fields = new FleetFields(options);
   }
 
   /**
@@ -39,25 +43,19 @@ export class ScheduleStore {
    * @returns what is in the list
    */
   async indexSchedule({ id, ...place }: IndexedSchedule): Promise<SchedulePlace> {
-    return (await this.findSchedule({ id })) ?? this.#index(id, place, undefined);
+    return (await this.findSchedule({ id })) ?? this.#index(id, place, null);
   }
 
-  /** @param seen what another program has left there; `undefined`: nothing */
-  async #index(id: string, place: SchedulePlace, seen: string | undefined): Promise<SchedulePlace> {
-    const change = { value: encodePlace(place), replaces: seen ?? '', is_first: seen === undefined ? 1 : 0 };
-    const given = { ...this.#changeOf(id), ...change };
-    const [isIn, stored] = await this.#driver.run('replace-field', { record: this.#keys.fleet.index }, given, true);
-    if (isIn === 1) return place;
-    return decodePlace(stored as string | undefined) ?? this.#index(id, place, stored as string | undefined);
+  /** @param seen what another program has left there; `null`: nothing */
+  async #index(id: string, place: SchedulePlace, seen: string | null): Promise<SchedulePlace> {
+    const change = { field: id, value: encodePlace(place), seen };
+    const indexed = await this.#fields.replace(this.#keys.fleet.index, change, true);
+    if (indexed.isSet) return place;
+    return decodePlace(indexed.stored) ?? this.#index(id, place, indexed.stored);
   }
 
   async unindexSchedule({ id }: ScheduleName): Promise<void> {
-    await this.#driver.run('remove-field', { record: this.#keys.fleet.index }, this.#changeOf(id));
-  }
-
-  /** What a change of an entry of the list is known by. */
-  #changeOf(id: string): { field: string; answered: string; sequence: number } {
-    return { field: id, ...this.#numbered.next((caller) => this.#keys.answeredOfFleet(`${caller}:${id}`)) };
+    await this.#fields.remove(this.#keys.fleet.index, id);
   }
 
   /** Where the list says that a schedule is kept. */
@@ -91,12 +89,11 @@ export class ScheduleStore {
   }
 
   /** Writes a schedule if it is as it was seen, and signals the owner; answers whether it was written. */
-  async putSchedule(partition: Partition, { caller, sequence }: CallId, write: ScheduleWrite): Promise<boolean> {
+  async putSchedule(partition: Partition, call: CallId, write: ScheduleWrite): Promise<boolean> {
     assertNext(write);
     const { id, expected, state, content, nextAt } = write;
     const given = {
-      answered: this.#keys.answered(partition, caller),
-      sequence,
+      ...this.#scripts.named(partition, call),
       id,
       is_new: expected === undefined ? 1 : 0,
       expected: expected ?? '',
@@ -104,36 +101,30 @@ export class ScheduleStore {
       rest: content ? encodeContent(content) : '',
       next_at: nextAt ?? 'inf',
     };
-    const place = this.#keys.partition(partition);
-    const [written] = await this.#driver.run('put-schedule', place, given, content !== undefined);
+    const [written] = await this.#scripts.run('put-schedule', partition, given, content !== undefined);
     return written === 1;
   }
 
   /** Answers whether it was there. What it has published stays. */
-  async removeSchedule(partition: Partition, { caller, sequence }: CallId, id: string): Promise<boolean> {
-    const given = { answered: this.#keys.answered(partition, caller), sequence, id };
-    const [removed] = await this.#driver.run('remove-schedule', this.#keys.partition(partition), given);
+  async removeSchedule(partition: Partition, call: CallId, id: string): Promise<boolean> {
+    const given = { ...this.#scripts.named(partition, call), id };
+    const [removed] = await this.#scripts.run('remove-schedule', partition, given);
     return removed === 1;
   }
 
   /** At most `MAX_DUE_SCHEDULES`, or 1 MiB of them. */
   async dueSchedules(partition: Partition, { ahead = 0, skip = 0 }: ScheduleLook = {}): Promise<DueSchedules> {
     const given = { limit: MAX_DUE_SCHEDULES, ahead, skip };
-    return dueSchedules(await this.#driver.run('due-schedules', this.#keys.partition(partition), given));
+    return dueSchedules(await this.#scripts.run('due-schedules', partition, given));
   }
 
   /** Publishes an occurrence of a schedule and writes the schedule's new state: both, or neither. */
-  async publishOccurrence(
-    partition: Partition,
-    { caller, sequence }: CallId,
-    occurrence: Occurrence,
-  ): Promise<OccurrenceResult> {
+  async publishOccurrence(partition: Partition, call: CallId, occurrence: Occurrence): Promise<OccurrenceResult> {
     const { id, owner, expected, state, nextAt, storedId, dueAt, tags, order, unlessBusy } = occurrence;
     assertLength('An occurrence', dueAt);
     assertNext(occurrence);
     const given = {
-      answered: this.#keys.answered(partition, caller),
-      sequence,
+      ...this.#scripts.named(partition, call),
       order_mode: order ?? '',
       due_specs: dueAt,
       on_duplicates: 'i',
@@ -149,6 +140,6 @@ export class ScheduleStore {
       suffix: unlessBusy?.series.suffix ?? '',
       rest: [storedId],
     };
-    return occurrenceResult(await this.#driver.run('publish-occurrence', this.#keys.partition(partition), given));
+    return occurrenceResult(await this.#scripts.run('publish-occurrence', partition, given));
   }
 }

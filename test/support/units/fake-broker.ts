@@ -1,4 +1,5 @@
-import type { Broker, Stores } from '../../../lib/store/broker.interface.js';
+import type { Broker } from '../../../lib/store/broker.interface.js';
+import type { Stores } from '../../../lib/store/store-broker.js';
 
 /** What a test needs of a broker. */
 export type BrokerPart = Partial<Omit<Broker, keyof Stores>> & {

@@ -3,7 +3,7 @@ import type { TopicLimits } from '../../../lib/store/deliveries/limits.js';
 import type { NewMessage } from '../../../lib/store/messages/publish.js';
 import type { CallId } from '../../../lib/store/partition.js';
 import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
-import type { Stores } from '../../../lib/store/broker.interface.js';
+import type { Stores } from '../../../lib/store/store-broker.js';
 import { StoreBroker } from '../../../lib/store/store-broker.js';
 import type { Driver } from '../../../lib/store/driver.interface.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Broker, STORES } from '../../../lib/store/broker.interface.js';
+import type { Broker } from '../../../lib/store/broker.interface.js';
+import { STORES } from '../../../lib/store/store-broker.js';
 import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { type BrokerCall, operationsOf, wrapBroker } from '../../../lib/store/wrap-broker.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';

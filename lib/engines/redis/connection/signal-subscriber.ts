@@ -4,7 +4,7 @@ import { sleep } from '../../../time/sleep.js';
 import { TimeUp, within } from '../../../time/deadline.js';
 import { Loop } from '../../../time/loop.js';
 import { BrokerUnavailableError } from '../../../errors/operation.errors.js';
-import type { Unsubscribe } from '../../../store/broker.interface.js';
+import type { Unsubscribe } from '../../../store/driver.interface.js';
 import type { RedisConnection } from './redis-connection.js';
 import { CONNECTION_CLOSED } from './redis-errors.js';
 
