@@ -13,7 +13,7 @@ const CONSUMER = [
   'consumer/pulling',
   'consumer/ownership',
   'consumer/delivery',
-  'consumer/capacity',
+  'consumer/admission',
   'consumer/upkeep',
 ];
 const RUNTIME = [...CONSUMER, 'producer', 'schedules', 'admin', 'monitoring', ...BELOW_RUNTIME];
@@ -55,11 +55,11 @@ const LAYERS = {
   producer: { folders: BELOW_RUNTIME, packages: ['uuid'] },
   schedules: { folders: BELOW_RUNTIME, packages: ['croner'] },
   'consumer/upkeep': { folders: ['consumer', 'schedules', ...BELOW_RUNTIME] },
-  'consumer/capacity': { folders: ['consumer', ...BELOW_RUNTIME] },
-  'consumer/delivery': { folders: ['consumer', 'consumer/capacity', 'consumer/upkeep', ...BELOW_RUNTIME] },
+  'consumer/admission': { folders: ['consumer', ...BELOW_RUNTIME] },
+  'consumer/delivery': { folders: ['consumer', 'consumer/admission', 'consumer/upkeep', ...BELOW_RUNTIME] },
   'consumer/ownership': { folders: ['consumer', 'consumer/delivery', ...BELOW_RUNTIME] },
   'consumer/pulling': {
-    folders: ['consumer', 'consumer/ownership', 'consumer/delivery', 'consumer/capacity', ...BELOW_RUNTIME],
+    folders: ['consumer', 'consumer/ownership', 'consumer/delivery', 'consumer/admission', ...BELOW_RUNTIME],
   },
   consumer: { folders: [...CONSUMER, ...BELOW_RUNTIME] },
   admin: { folders: ['producer', ...BELOW_RUNTIME], packages: ['uuid'] },

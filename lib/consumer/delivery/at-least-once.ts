@@ -1,6 +1,6 @@
 import type { Partition } from '../../store/partition.js';
 import { DeliveryAbortedError } from '../../errors/handling.errors.js';
-import { whenPermitted } from '../capacity/begin-estimate.js';
+import { whenPermitted } from '../admission/begin-estimate.js';
 import type { Delivery } from './delivery.js';
 import type { CheckedDelivery } from './delivery-check.js';
 import type { DeliveryGuarantee } from './delivery-guarantee.interface.js';

@@ -1,5 +1,5 @@
 import { MAX_BATCH } from '../../store/partition.js';
-import { followed } from '../capacity/expected-time.js';
+import { followed } from '../admission/expected-time.js';
 
 /** How many messages a claim has slots for if it is not known how much is due: few, to leave some for other partitions. */
 const FIRST_CLAIM = 16;

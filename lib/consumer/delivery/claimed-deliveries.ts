@@ -1,9 +1,9 @@
 import type { ClaimResult } from '../../store/deliveries/claim.js';
 import type { Partition } from '../../store/partition.js';
-import { type BeginEstimate, BeginTimes } from '../capacity/begin-estimate.js';
+import { type BeginEstimate, BeginTimes } from '../admission/begin-estimate.js';
 import { Delivery } from './delivery.js';
-import type { Permits } from '../capacity/permits.js';
-import type { SuspectRoom } from '../capacity/suspect-quota.js';
+import type { Permits } from '../admission/permits.js';
+import type { SuspectRoom } from '../admission/suspect-quota.js';
 
 /** What the owner of a partition is answered. */
 export type Claimed = Exclude<ClaimResult, { status: 'not-owner' }>;

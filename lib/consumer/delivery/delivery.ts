@@ -6,9 +6,9 @@ import type { DeliveryEvent } from '../../events/queue-events.interface.js';
 import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
 import type { Envelope } from '../../messages/envelope.js';
 import { fromStoredId } from '../../messages/stored-id.js';
-import type { BeginTimes } from '../capacity/begin-estimate.js';
-import type { HandlerSlots } from '../capacity/handler-slots.js';
-import type { Permits } from '../capacity/permits.js';
+import type { BeginTimes } from '../admission/begin-estimate.js';
+import type { HandlerSlots } from '../admission/handler-slots.js';
+import type { Permits } from '../admission/permits.js';
 
 /** One handing of a message to its destination, as long as this process has to do with it. */
 export class Delivery implements Receipt {

@@ -1,8 +1,8 @@
-import { whenPermitted } from '../capacity/begin-estimate.js';
+import { whenPermitted } from '../admission/begin-estimate.js';
 import type { Delivery } from './delivery.js';
-import type { LimitedClaimant, Permits } from '../capacity/permits.js';
+import type { LimitedClaimant, Permits } from '../admission/permits.js';
 import type { TopicHandling } from './topic-handling.js';
-import type { TopicLimiter } from '../capacity/topic-limiter.js';
+import type { TopicLimiter } from '../admission/topic-limiter.js';
 
 type PermitSource = Pick<TopicLimiter, 'take' | 'keepsWaiting'>;
 

@@ -6,16 +6,16 @@ import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { repeatUntilServed } from '../../store/calls/serve.js';
 import type { Startable } from '../../time/startable.interface.js';
 import type { PartitionProgress } from '../../fleet/progress.js';
-import { BeginEstimate } from '../capacity/begin-estimate.js';
+import { BeginEstimate } from '../admission/begin-estimate.js';
 import { ClaimSize } from './claim-size.js';
 import { type AnsweredClaim, type Claimed, type NotOwner, deliveriesOf } from './claimed-deliveries.js';
 import type { Delivery } from './delivery.js';
 import { DueTimer, localClock } from '../../time/due-timer.js';
-import type { Claimant } from '../capacity/handler-slots.js';
-import type { Permits } from '../capacity/permits.js';
+import type { Claimant } from '../admission/handler-slots.js';
+import type { Permits } from '../admission/permits.js';
 import { setFirstAside } from './set-first-aside.js';
 import type { SettleListener } from './settler.js';
-import type { SuspectTaker } from '../capacity/suspect-quota.js';
+import type { SuspectTaker } from '../admission/suspect-quota.js';
 import type { TopicHandling } from './topic-handling.js';
 
 /** For how long a claim that is not answered keeps its slots, in milliseconds: other partitions can use them. */

@@ -1,5 +1,5 @@
 import type { Delivery } from './delivery.js';
-import type { Claimant } from '../capacity/handler-slots.js';
+import type { Claimant } from '../admission/handler-slots.js';
 import type { TopicHandling } from './topic-handling.js';
 
 /**

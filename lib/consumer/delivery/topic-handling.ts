@@ -3,16 +3,16 @@ import type { WorkMeter } from '../../fleet/work-meter.js';
 import type { TopicRegistry } from '../../fleet/topic.registry.js';
 import type { AbandonedCalls } from './abandoned-calls.js';
 import type { ConsumerContext } from '../consumer-context.js';
-import type { TopicLog } from '../capacity/consumption-log.js';
+import type { TopicLog } from '../consumption-log.js';
 import type { DeadLetterNotifier } from './dead-letter-notifier.js';
 import type { Destination } from './destination.interface.js';
-import type { HandlerSlots } from '../capacity/handler-slots.js';
+import type { HandlerSlots } from '../admission/handler-slots.js';
 import type { LeaseEnds } from './lease-ends.js';
 import type { HandledTopic, MessageHandler } from '../message-handler.interface.js';
-import type { StarvationWatch } from '../capacity/starvation-watch.js';
-import type { SuspectQuota } from '../capacity/suspect-quota.js';
-import type { TopicHold } from '../capacity/topic-hold.js';
-import type { TopicLimiter } from '../capacity/topic-limiter.js';
+import type { StarvationWatch } from '../admission/starvation-watch.js';
+import type { SuspectQuota } from '../admission/suspect-quota.js';
+import type { TopicHold } from '../admission/topic-hold.js';
+import type { TopicLimiter } from '../admission/topic-limiter.js';
 
 /** How this process handles a topic: what all partitions of the topic have in common. */
 export interface TopicHandling {

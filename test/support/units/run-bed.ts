@@ -6,7 +6,7 @@ import { ownerOf } from '../../../lib/store/fleet/owner.js';
 import type { PartitionSignal } from '../../../lib/store/fleet/signals.js';
 import type { AbandonedCalls } from '../../../lib/consumer/delivery/abandoned-calls.js';
 import { Delivery } from '../../../lib/consumer/delivery/delivery.js';
-import { HandlerSlots, SlotPool } from '../../../lib/consumer/capacity/handler-slots.js';
+import { HandlerSlots, SlotPool } from '../../../lib/consumer/admission/handler-slots.js';
 import type { HandlerSettings } from '../../../lib/consumer/message-handler.interface.js';
 import { PartitionRun } from '../../../lib/consumer/delivery/partition-run.js';
 import type { QueueEvents } from '../../../lib/events/queue-events.interface.js';

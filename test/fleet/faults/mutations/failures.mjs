@@ -117,7 +117,7 @@ export const failureMutations = [
   },
   {
     guard: 'suspects: those of all partitions share the room',
-    file: 'consumer/capacity/suspect-quota.ts',
+    file: 'consumer/admission/suspect-quota.ts',
     find: 'this.#used += weight;',
     replace: 'this.#used += 0 * weight;',
     scenario: 'killing-message',

@@ -30,10 +30,10 @@ export const limitMutations = [
   },
   {
     guard: 'end of permits: a later answer does not renew them',
-    file: 'consumer/capacity/topic-limiter.ts',
+    file: 'consumer/admission/topic-limiter.ts',
     find: 'clock.now() >= this.#latestTerm.endsAt',
     replace: 'clock.now() >= Infinity',
-    spec: 'test/unit/consumer/capacity/topic-limiter.spec.ts',
+    spec: 'test/unit/consumer/admission/topic-limiter.spec.ts',
   },
   {
     guard: 'life of a permit: what was asked for too long ago begins no call',
@@ -44,10 +44,10 @@ export const limitMutations = [
   },
   {
     guard: 'begin of a permit: a standstill of the process is no measure of when it can be',
-    file: 'consumer/capacity/expected-time.ts',
+    file: 'consumer/admission/expected-time.ts',
     find: 'Math.min(time, isAnother ? this.#longest : this.#expected)',
     replace: 'time',
-    spec: 'test/unit/consumer/capacity/begin-estimate.spec.ts',
+    spec: 'test/unit/consumer/admission/begin-estimate.spec.ts',
   },
   {
     guard: 'turns: processes share what comes free of a rate',
@@ -65,10 +65,10 @@ export const limitMutations = [
   },
   {
     guard: 'shares: the partitions of a process share its permits',
-    file: 'consumer/capacity/permits.ts',
+    file: 'consumer/admission/permits.ts',
     find: 'for (let i = 0; i < asks.length && left > 0; i++) {',
     replace: 'for (let i = 0; i < 1 && left > 0; i++) {',
-    spec: 'test/unit/consumer/capacity/topic-limiter.spec.ts',
+    spec: 'test/unit/consumer/admission/topic-limiter.spec.ts',
   },
   {
     guard: 'log of a key: what began within the window counts',

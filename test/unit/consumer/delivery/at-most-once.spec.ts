@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FlightTerm } from '../../../../lib/consumer/capacity/flight-term.js';
-import { Permits } from '../../../../lib/consumer/capacity/permits.js';
+import { FlightTerm, Permits } from '../../../../lib/consumer/admission/permits.js';
 import { RetryLaterError } from '../../../../lib/errors/handling.errors.js';
 import { RunBed } from '../../../support/units/run-bed.js';
 import { turns } from '../../../support/units/test-claimant.js';

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { renewPermits } from '../../../../lib/consumer/delivery/late-permits.js';
-import { FlightTerm } from '../../../../lib/consumer/capacity/flight-term.js';
-import { type LimitedClaimant, Permits } from '../../../../lib/consumer/capacity/permits.js';
+import { FlightTerm, type LimitedClaimant, Permits } from '../../../../lib/consumer/admission/permits.js';
 import { beginTimes } from '../../../support/units/begin-times.js';
 import { RunBed } from '../../../support/units/run-bed.js';
 import { turns } from '../../../support/units/test-claimant.js';

@@ -5,7 +5,7 @@ import type { Partition } from '../../../../lib/store/partition.js';
 import { EmbeddedBroker } from '../../../../lib/engines/embedded/embedded.broker.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 import { Call, Delivery } from '../../../../lib/consumer/delivery/delivery.js';
-import { HandlerSlots, SlotPool } from '../../../../lib/consumer/capacity/handler-slots.js';
+import { HandlerSlots, SlotPool } from '../../../../lib/consumer/admission/handler-slots.js';
 import { LeaseRenewer } from '../../../../lib/consumer/delivery/lease-renewer.js';
 import { RunningDeliveries } from '../../../../lib/consumer/delivery/running-deliveries.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';

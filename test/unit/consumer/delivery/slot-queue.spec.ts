@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../../../lib/consumer/delivery/delivery.js';
-import { HandlerSlots, SlotPool } from '../../../../lib/consumer/capacity/handler-slots.js';
+import { HandlerSlots, SlotPool } from '../../../../lib/consumer/admission/handler-slots.js';
 import { SlotQueue } from '../../../../lib/consumer/delivery/slot-queue.js';
 import { testHandling } from '../../../support/units/handling.js';
 import { turns } from '../../../support/units/test-claimant.js';

@@ -5,10 +5,9 @@ import { Loop } from '../../time/loop.js';
 import type { Startable } from '../../time/startable.interface.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import { BeginEstimate, BeginTimes } from './begin-estimate.js';
-import { FlightTerm } from './flight-term.js';
 import { LimitedState } from './limited-state.js';
 import { PermitCalls } from './permit-calls.js';
-import { type Ask, type LimitedClaimant, type PermitOwner, Permits, shareOut } from './permits.js';
+import { type Ask, FlightTerm, type LimitedClaimant, type PermitOwner, Permits, shareOut } from './permits.js';
 
 /** How soon to ask again after a call has failed, in milliseconds. */
 const RETRY_PAUSE = 250;
