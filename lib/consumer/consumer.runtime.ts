@@ -7,6 +7,7 @@ import type { AbandonedRuns } from '../fleet/abandoned-run.interface.js';
 import type { Progress } from '../fleet/progress.js';
 import type { TopicRegistry } from '../fleet/topic.registry.js';
 import { AbandonedCalls } from './delivery/abandoned-calls.js';
+import { Admission } from './admission/admission.js';
 import type { ConsumerContext, ConsumerSettings } from './consumer-context.js';
 import { ConsumptionLog, TopicLog } from './consumption-log.js';
 import { type DeadLetterHook, DeadLetterNotifier } from './delivery/dead-letter-notifier.js';
@@ -24,9 +25,6 @@ import type { PulledTopic } from './pulling/pulled-topic.js';
 import { ProgressWatch, type Watched } from './upkeep/progress-watch.js';
 import { SuspectQuota } from './admission/suspect-quota.js';
 import { TopicConsumer } from './ownership/topic-consumer.js';
-import { StarvationWatch } from './admission/starvation-watch.js';
-import { TopicHold } from './admission/topic-hold.js';
-import { TopicLimiter } from './admission/topic-limiter.js';
 
 /** How long what hangs may keep a process from its end, in milliseconds. */
 const STOP_TIMEOUT = 500;
@@ -44,9 +42,6 @@ export interface ConsumerRuntimeOptions {
   /** Called when Redis turns out to have lost data. */
   readonly onDataLost: () => void;
 }
-
-/** How long it is known who waits for permits of a topic that is delivered at most once and has no leases, in milliseconds. */
-const LIMITED_LEASE = 30_000;
 
 /** All consumers of a process: starts them, and stops them in the order in which nothing is lost. */
 export class ConsumerRuntime implements Startable, Watched {
@@ -162,16 +157,19 @@ export class ConsumerRuntime implements Startable, Watched {
       leaseEnds: this.#leaseEnds,
       onDataLost: this.#options.onDataLost,
     };
-    const limiter = new TopicLimiter({
+    const { handler, handled, destination, ...handlerPlace } = place;
+    const admission = new Admission({
+      ...handlerPlace,
       context,
       topic,
-      lease: place.handled.settings.lease || LIMITED_LEASE,
+      partitions,
+      batch: handler.batch ?? 1,
+      lease: handled.settings.lease,
       patience: this.#options.settings.heartbeat,
       limits: topics.terms(topic).limits,
+      onStarving: () => log.starves(),
     });
-    const hold = new TopicHold({ context, topic, partitions });
-    const starvation = new StarvationWatch(context.clock, () => log.starves());
-    const handling = { ...place, ...shared, context, topics, session, log, work, limiter, hold, starvation };
+    const handling = { handler, handled, destination, admission, ...shared, context, topics, session, log, work };
     this.#sharing.add(new TopicConsumer(handling, partitions));
   }
 

@@ -119,6 +119,22 @@ export class Permits {
   }
 }
 
+/** What limits and quotas know of a delivery. */
+export interface Admitted {
+  /** How much of the room for suspects it takes. */
+  readonly weight: number;
+  /** When it was handed over, on the local clock in epoch milliseconds; `undefined` if it was not. */
+  readonly startedAt: number | undefined;
+  /** The last moment at which limits let its handler be called, and until when it surely belongs to this process; as that. */
+  readonly mustBeginBy: number;
+  readonly endsAt: number;
+  readonly aborted: boolean;
+  /** What it was claimed with, if its topic is limited. */
+  permits: Permits | undefined;
+  /** When limits let its handler be called; `undefined`: whenever it is. */
+  begin: readonly BeginTimes[] | undefined;
+}
+
 /** Who asks for permits, and is told when to ask again. */
 export interface LimitedClaimant {
   lookAgain(): void;

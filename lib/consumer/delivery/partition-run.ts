@@ -4,11 +4,9 @@ import type { PartitionSignal } from '../../store/fleet/signals.js';
 import type { Partition } from '../../store/partition.js';
 import { DeliveryAbortedError } from '../../errors/handling.errors.js';
 import type { PartitionProgress } from '../../fleet/progress.js';
-import { AtLeastOnce } from './at-least-once.js';
-import { AtMostOnce } from './at-most-once.js';
 import { Call, type Delivery } from './delivery.js';
 import { type CheckResult, type CheckedDelivery, DeliveryCheck, isKnown } from './delivery-check.js';
-import type { DeliveryGuarantee } from './delivery-guarantee.interface.js';
+import { AtLeastOnce, AtMostOnce, type DeliveryGuarantee } from './delivery-guarantees.js';
 import { DeliveryReporter } from './delivery-reporter.js';
 import { type ClaimTaker, PartitionClaimer } from './partition-claimer.js';
 import { type RetentionTrimmer, trimmerOfDeadLetters, trimmerOfFinished } from '../upkeep/retention-trimmer.js';
@@ -157,10 +155,10 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
   /** Claimed: takes the deliveries, in calls of at most a batch, one a slot. */
   take(deliveries: readonly Delivery[], slots: number): number {
-    const { handler, leaseEnds, suspects } = this.#handling;
+    const { handler, leaseEnds, admission } = this.#handling;
     leaseEnds.check();
     this.#undecided += deliveries.length;
-    for (const { weight } of deliveries) if (weight > 0) suspects.take(weight);
+    admission.took(deliveries);
     const [first] = deliveries;
     if (!first) return 0;
     const fresh = this.#guarantee.claimed(deliveries);
@@ -172,7 +170,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   }
 
   #begin(deliveries: readonly Delivery[]): void {
-    const call = new Call(deliveries, this.#handling.slots);
+    const call = new Call(deliveries, this.#handling.admission);
     for (const delivery of deliveries) delivery.call = call;
     call.ended = this.#deliver(call);
   }
@@ -189,8 +187,8 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     const checked = this.#inTime(sifted);
     if (checked.length === 0) return;
 
-    const { destination, starvation } = this.#handling;
-    starvation.inTime();
+    const { destination, admission } = this.#handling;
+    admission.begun();
     this.#reporter.handed(checked);
     const { results, ended } = await destination.hand(checked);
     checked.forEach((one, i) => {
@@ -227,14 +225,14 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
   /** Gives back what a limit of its topic or its key does not let begin any more, or what nobody takes. */
   #inTime(checked: CheckedDelivery[]): CheckedDelivery[] {
-    const { context, destination, starvation } = this.#handling;
+    const { context, destination, admission } = this.#handling;
     const now = context.clock.now();
     const mayBegin = ({ delivery }: CheckedDelivery): boolean =>
       destination.isOpen && this.#guarantee.mayBegin(delivery, now);
     if (checked.every((one) => mayBegin(one) && !one.delivery.settled)) return checked;
     return checked.filter((one) => {
       if (mayBegin(one) && !one.delivery.settled) return true;
-      if (now > one.delivery.mustBeginBy) starvation.tooLate();
+      admission.turnedAway(one.delivery, now);
       this.#settle(one.delivery, RELEASED);
       this.running.remove(one.delivery);
       return false;
@@ -255,9 +253,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   #settle(delivery: Delivery, verdict: Verdict): void {
     if (delivery.settled) return;
     delivery.settle(this.#handling.context.clock.now());
-    this.#handling.hold.heed(verdict.outcome);
-    if (delivery.startedAt === undefined) delivery.permits?.notCalled();
-    if (delivery.weight > 0) this.#handling.suspects.release(delivery.weight);
+    this.#handling.admission.decided(delivery, verdict.outcome);
     // Before the outcome, so that the next claim is sent first, and what it brings is handled while Redis settles.
     delivery.call?.settled();
     this.#guarantee.decided(delivery, verdict);
@@ -290,7 +286,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   }
 
   done(delivery: Delivery): void {
-    delivery.permits?.ended();
+    this.#handling.admission.ended(delivery);
     this.taken.answered(delivery);
   }
 

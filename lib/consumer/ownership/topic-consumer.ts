@@ -55,8 +55,8 @@ export class TopicConsumer {
       stopped: !this.#handling.session.handles(this.topic),
       handling: this.#runs.reduce((sum, { running }) => sum + running.unsettled.length, 0),
       abandoned: this.#handling.abandoned.count(this.topic),
-      limitedSince: this.#handling.limiter.limitedSince,
-      starvedSince: this.#handling.starvation.since,
+      limitedSince: this.#handling.admission.limitedSince,
+      starvedSince: this.#handling.admission.starvedSince,
     };
   }
 
@@ -121,13 +121,13 @@ export class TopicConsumer {
 
   /** Other limits hold from now on. */
   changeLimits(limits: TopicLimits | undefined): void {
-    this.#handling.limiter.change(limits);
+    this.#handling.admission.changeLimits(limits);
     for (const run of this.#runs) run.lookAgain();
   }
 
   /** There may be permits for this process, or others wait for those that it has. */
   permitsMoved(): void {
-    this.#handling.limiter.told();
+    this.#handling.admission.permitsMoved();
   }
 
   /** The deliveries of a partition that were taken, whoever owns it. */
@@ -167,7 +167,7 @@ export class TopicConsumer {
     this.#left = true;
     for (const ownership of this.#ownerships.values()) ownership.giveUp();
     await this.moved();
-    this.#handling.limiter.leave();
+    this.#handling.admission.leave();
   }
 
   /** Resolves once no partition is being taken or given up. Of those given up by then nothing is claimed any more. */
@@ -194,8 +194,7 @@ export class TopicConsumer {
     this.#left = true;
     await Promise.all([
       this.#tellings.stop(),
-      this.#handling.limiter.stop(),
-      this.#handling.hold.stop(),
+      this.#handling.admission.stop(),
       ...Array.from(this.#ownerships.values(), (ownership) => ownership.close()),
     ]);
   }

@@ -128,9 +128,9 @@ export const moreGuards: readonly Mutation[] = [
   },
   {
     guard: 'hold of a handler: it ends when its topic is resumed',
-    file: 'consumer/delivery/partition-claimer.ts',
-    find: "if (result.status === 'claimed') hold.ended(knownHold);",
-    replace: 'void knownHold;',
+    file: 'consumer/admission/claim-admission.ts',
+    find: "if (status === 'claimed') hold.ended(this.#knownHold);",
+    replace: 'void [status, hold];',
   },
   {
     guard: 'drain: what waits behind others of its key goes, too',
@@ -201,7 +201,7 @@ export const moreGuards: readonly Mutation[] = [
   {
     guard: 'failed claim: its slots go back to those that can use them',
     file: 'consumer/delivery/partition-claimer.ts',
-    find: 'wait: ${error.message}`);\n          this.#loseSlots();',
+    find: 'wait: ${error.message}`);\n          admission.loseSlots();',
     replace: 'wait: ${error.message}`);',
   },
   {

@@ -37,7 +37,7 @@ export const limitMutations = [
   },
   {
     guard: 'life of a permit: what was asked for too long ago begins no call',
-    file: 'consumer/delivery/at-least-once.ts',
+    file: 'consumer/admission/admission.ts',
     find: 'now <= mustBeginBy && ',
     replace: 'now <= mustBeginBy + 60_000 && ',
     spec: 'test/unit/consumer/delivery/limited-run.spec.ts',

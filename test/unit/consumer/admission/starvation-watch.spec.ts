@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { StarvationWatch } from '../../../../lib/consumer/admission/starvation-watch.js';
+import { StarvationWatch } from '../../../../lib/consumer/admission/admission.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 
 function watched(): { clock: ManualClock; watch: StarvationWatch; told: () => number } {
