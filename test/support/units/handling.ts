@@ -10,7 +10,7 @@ import { HandlerSlots, SlotPool } from '../../../lib/consumer/admission/handler-
 import { LeaseEnds } from '../../../lib/consumer/delivery/lease-ends.js';
 import type { HandlerSettings, MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
 import { SuspectQuota } from '../../../lib/consumer/admission/suspect-quota.js';
-import type { TopicHandling } from '../../../lib/consumer/delivery/topic-handling.js';
+import type { SharedTopic } from '../../../lib/consumer/ownership/partition-ownership.js';
 import type { FleetMember } from '../../../lib/fleet/fleet-member.interface.js';
 import { Session } from '../../../lib/fleet/session.js';
 import { WorkMeter } from '../../../lib/fleet/work-meter.js';
@@ -99,7 +99,7 @@ export interface TestHandlingOptions {
 }
 
 /** A topic `jobs` that `Jobs.work` handles. */
-export function testHandling(options: TestHandlingOptions = {}): TopicHandling {
+export function testHandling(options: TestHandlingOptions = {}): SharedTopic {
   const { context = testContext(), topic = 'jobs', settings, batch, priority = 0, handle = () => {} } = options;
   const handled = { topic, schema: undefined, settings: { ...SETTINGS, ...settings } };
   const { lease } = handled.settings;

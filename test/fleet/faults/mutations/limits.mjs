@@ -101,7 +101,7 @@ export const limitMutations = [
   {
     guard: 'changed limits: partitions are looked into at once',
     file: 'consumer/ownership/topic-consumer.ts',
-    find: 'for (const run of this.#runs) run.lookAgain();',
+    find: 'for (const pipeline of this.#pipelines) pipeline.lookAgain();',
     replace: '',
     spec: 'test/unit/consumer/ownership/partition-sharing.spec.ts',
   },
