@@ -183,7 +183,7 @@ export class Admission {
 }
 
 /** Notices that what the limits of a topic permit is over, again and again, before its handlers can be called. */
-export class StarvationWatch {
+class StarvationWatch {
   readonly #clock: Clock;
   readonly #onStarving: () => void;
   #firstAt: number | undefined;

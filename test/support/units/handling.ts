@@ -96,6 +96,7 @@ export interface TestHandlingOptions {
   readonly topics?: TopicRegistry;
   /** Of the topic, whatever is stored. */
   readonly limits?: TopicLimits;
+  readonly onStarving?: () => void;
 }
 
 /** A topic `jobs` that `Jobs.work` handles. */
@@ -122,7 +123,7 @@ export function testHandling(options: TestHandlingOptions = {}): SharedTopic {
       priority,
       batch: batch ?? 1,
       suspects: new SuspectQuota(),
-      onStarving: () => {},
+      onStarving: options.onStarving ?? (() => {}),
     }),
     notifier: new DeadLetterNotifier(context, []),
     session: options.session ?? testSession(context, [topic]),
