@@ -184,8 +184,8 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
   }
 
   /** Resolves once no delivery is undecided. */
-  async decided(): Promise<void> {
-    await this.#run.decided();
+  decided(): Promise<void> {
+    return this.#run.decided();
   }
 
   /** Whether nothing is on its way any more. */
@@ -204,8 +204,8 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
   }
 
   /** Resolves once every outcome is confirmed or given up. */
-  async allSettled(): Promise<void> {
-    await this.#settler.idle();
+  allSettled(): Promise<void> {
+    return this.#settler.idle();
   }
 
   /** Ends everything: claiming, renewing, settling and listening. */

@@ -219,7 +219,7 @@ export class PartitionRun {
   }
 
   /** Renews no lease any more. */
-  async close(): Promise<void> {
-    await this.#guarantee.renewer?.stop();
+  close(): Promise<void> | undefined {
+    return this.#guarantee.renewer?.stop();
   }
 }
