@@ -1,16 +1,15 @@
 import type { TopicLimits } from '../../store/deliveries/limits.js';
 import type { Outcome } from '../../store/deliveries/settle.js';
 import type { Clock } from '../../time/clock.js';
-import type { ConsumerContext } from '../consumer-context.js';
 import { whenPermitted } from './begin-estimate.js';
 import { type AdmissionParts, ClaimAdmission, type Claims } from './claim-admission.js';
-import type { HandlerSlots } from './handler-slots.js';
+import type { HandlerPlace } from './handler-slots.js';
 import { untilRenewed } from './late-permits.js';
 import type { Admitted } from './permits.js';
 import { SlotQueue } from './slot-queue.js';
 import type { SuspectQuota } from './suspect-quota.js';
 import { TopicHold } from './topic-hold.js';
-import { TopicLimiter } from './topic-limiter.js';
+import { TopicLimiter, type TopicLimiterOptions } from './topic-limiter.js';
 
 /** How long it is known who waits for permits of a topic that is delivered at most once and has no leases, in milliseconds. */
 const LIMITED_LEASE = 30_000;
@@ -21,22 +20,10 @@ const PATIENCE = 5000;
 /** So long after the last one that was too late, there is nothing any more that starves; in milliseconds. */
 const MEMORY = 30_000;
 
-export interface AdmissionOptions {
-  readonly context: ConsumerContext;
-  readonly topic: string;
+/** Its lease is 0 if the topic is delivered at most once. */
+export interface AdmissionOptions extends HandlerPlace, TopicLimiterOptions {
   /** How many partitions the topic has. */
   readonly partitions: number;
-  /** Milliseconds; 0 if the topic is delivered at most once. */
-  readonly lease: number;
-  /** After how long to ask again for permits in any case, as signals may get lost; in milliseconds. */
-  readonly patience: number;
-  readonly limits: TopicLimits | undefined;
-  /** Shared by all topics of the handler. */
-  readonly slots: HandlerSlots;
-  /** Place of the topic among those of its handler, 0 for the first. */
-  readonly priority: number;
-  /** Most messages for a slot. */
-  readonly batch: number;
   readonly suspects: SuspectQuota;
   /** Told once, until handlers are called again, that what limits permit always comes too late. */
   readonly onStarving: () => void;
@@ -54,17 +41,12 @@ export class Admission {
   readonly #parts: AdmissionParts;
   readonly #starvation: StarvationWatch;
 
-  constructor({ context, topic, partitions, lease, patience, limits, onStarving, ...rest }: AdmissionOptions) {
+  constructor(options: AdmissionOptions) {
+    const { context, slots, priority, batch, suspects, lease } = options;
     this.#clock = context.clock;
-    this.#starvation = new StarvationWatch(context.clock, onStarving);
-    this.#parts = {
-      slots: rest.slots,
-      priority: rest.priority,
-      batch: rest.batch,
-      suspects: rest.suspects,
-      limiter: new TopicLimiter({ context, topic, lease: lease || LIMITED_LEASE, patience, limits }),
-      hold: new TopicHold({ context, topic, partitions }),
-    };
+    this.#starvation = new StarvationWatch(context.clock, options.onStarving);
+    const limiter = new TopicLimiter({ ...options, lease: lease || LIMITED_LEASE });
+    this.#parts = { slots, priority, batch, suspects, limiter, hold: new TopicHold(options) };
   }
 
   /** Admits the claims of a partition. */

@@ -1,4 +1,4 @@
-import type { ClaimRequest } from '../../store/deliveries/claim.js';
+import type { ClaimRequest, ClaimResult } from '../../store/deliveries/claim.js';
 import type { Begins } from '../../store/deliveries/permits.js';
 import { MAX_BATCH, type Partition } from '../../store/partition.js';
 import { BeginEstimate, BeginTimes } from './begin-estimate.js';
@@ -36,12 +36,8 @@ export interface Claims {
 /** What a claim tells of limits and quotas. */
 type ClaimTerms = Pick<ClaimRequest, 'keyLimits' | 'begin' | 'counts' | 'room'>;
 
-/** What a claim was answered, as far as it counts for the next one. */
-interface ClaimAnswer {
-  readonly status: 'claimed' | 'paused' | 'held';
-  readonly messages: readonly unknown[];
-  readonly due?: number | undefined;
-}
+/** What the owner of a partition is answered. */
+export type Claimed = Exclude<ClaimResult, { status: 'not-owner' }>;
 
 /** Lets the claims of one partition pass: with slots, permits and room for suspects. One claim at a time. */
 export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
@@ -57,7 +53,6 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
   #hasQuit = false;
   // What follows is of the claim under way.
   #slots = 0;
-  #most = 0;
   #permits: Permits | undefined;
   #room: SuspectRoom | undefined;
   /** What its partition knew of before it was sent. */
@@ -75,7 +70,7 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
   /** From now on it may ask, and asks. */
   join(): void {
     this.#parts.slots.join(this);
-    this.ask();
+    this.lookAgain();
   }
 
   /** Asks for nothing any more. */
@@ -86,15 +81,11 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
     this.#parts.suspects.forget(this);
   }
 
-  /** Asks for a turn: at once, or once the claim under way is over. */
-  ask(): void {
+  /** Something may be due, or to be had: asks for a turn, at once or when the claim under way is over. */
+  lookAgain(): void {
     if (this.#isClaiming) this.#again = true;
     else if (this.#claims.mayClaim) this.#parts.slots.request(this);
     else this.#parts.slots.withdraw(this);
-  }
-
-  lookAgain(): void {
-    this.ask();
   }
 
   get priority(): number {
@@ -133,31 +124,25 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
     this.#isClaiming = true;
     this.#again = false;
     this.#slots = slots;
-    this.#most = slots * this.#parts.batch;
     this.#brought = 0;
     this.#claims.claim();
   }
 
   // ── of the claim under way ────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Whether it needs permits. */
-  get isLimited(): boolean {
-    return this.#parts.limiter.isLimited;
+  /** Most messages that it may bring; a promise, which never rejects, if it needs permits. */
+  most(): number | Promise<number> {
+    return this.#parts.limiter.isLimited ? this.#permitted() : this.#slots * this.#parts.batch;
   }
 
-  /** Waits for permits, and gives back the slots that they do not need. Never rejects. */
-  async permit(): Promise<void> {
+  /** Gives back the slots for which there are no permits. Without a permit it is made when there may be some. */
+  async #permitted(): Promise<number> {
     const { limiter, batch } = this.#parts;
-    const permits = await limiter.take(this, Math.min(this.#slots * batch, this.#wantedPermits));
+    const most = this.#slots * batch;
+    const permits = await limiter.take(this, Math.min(most, this.#wantedPermits));
     this.#permits = permits;
-    this.#most = Math.min(this.#most, permits.count);
-    const excess = this.#slots - Math.ceil(permits.count / batch);
-    if (excess > 0) this.#release(excess);
-  }
-
-  /** Most messages that it may bring. Without a permit it brings none, and is made when there may be some. */
-  get most(): number {
-    return this.#most;
+    this.#release(this.#slots - Math.ceil(permits.count / batch));
+    return Math.min(most, permits.count);
   }
 
   /** Slots that it has. */
@@ -172,15 +157,12 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
   /** To be asked before it is sent: what it tells. */
   terms(): ClaimTerms {
     const { suspects, limiter, hold } = this.#parts;
-    const room = suspects.enter();
-    this.#room = room;
+    // If it was refused before, others may be first now.
+    this.leaveRoom();
+    this.#room = suspects.enter();
     this.#knownHold = hold.knownTo(this.#claims.partition);
-    return {
-      keyLimits: limiter.keyLimits,
-      begin: this.#begins.claimWindow,
-      counts: limiter.isLimited,
-      room: room.room,
-    };
+    const { keyLimits, isLimited: counts } = limiter;
+    return { keyLimits, counts, begin: this.#begins.claimWindow, ...this.#room };
   }
 
   /**
@@ -205,7 +187,7 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
   }
 
   /** It has brought messages, of which it has asked for so many at most: takes slots for those that it lost while it waited. */
-  answered({ status, messages, due = 0 }: ClaimAnswer, max: number): void {
+  answered({ status, messages, due = 0 }: Claimed, max: number): void {
     const { hold, slots, batch } = this.#parts;
     if (status === 'claimed') hold.ended(this.#knownHold);
     this.#brought = messages.length;
@@ -253,8 +235,9 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
   }
 
   #release(slots: number): void {
+    if (slots <= 0) return;
     this.#slots -= slots;
-    if (slots > 0) this.#parts.slots.release(slots);
+    this.#parts.slots.release(slots);
   }
 }
 

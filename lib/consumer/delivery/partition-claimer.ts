@@ -9,14 +9,11 @@ import { toFailure } from '../../messages/failure.js';
 import { repeatUntilServed } from '../../store/calls/serve.js';
 import type { Startable } from '../../time/startable.interface.js';
 import type { PartitionProgress } from '../../fleet/progress.js';
-import type { ClaimAdmission, Claims } from '../admission/claim-admission.js';
+import type { ClaimAdmission, Claimed, Claims } from '../admission/claim-admission.js';
 import { Delivery } from './delivery.js';
 import { DueTimer, localClock } from '../../time/due-timer.js';
 import type { SettleListener } from './settler.js';
 import type { TopicHandling } from './topic-handling.js';
-
-/** What the owner of a partition is answered. */
-type Claimed = Exclude<ClaimResult, { status: 'not-owner' }>;
 
 type NotOwner = Extract<ClaimResult, { status: 'not-owner' }>;
 
@@ -100,7 +97,7 @@ export class PartitionClaimer implements Startable, Claims {
     const { clock, broker } = handling.context;
     this.#answeredAt = clock.now();
     const brokerClock = { now: () => broker.now(this.partition), onStep: broker.onClockStep.bind(broker) };
-    this.#timer = new DueTimer(clock, brokerClock, () => this.#admission.ask());
+    this.#timer = new DueTimer(clock, brokerClock, () => this.#admission.lookAgain());
     this.#patience = new DueTimer(clock, localClock(clock), () => this.#loseSlotsIfLate());
   }
 
@@ -162,8 +159,8 @@ export class PartitionClaimer implements Startable, Claims {
   /** Never rejects. */
   async #claim(): Promise<void> {
     const admission = this.#admission;
-    if (admission.isLimited) await admission.permit();
-    const { most } = admission;
+    const admitted = admission.most();
+    const most = typeof admitted === 'number' ? admitted : await admitted;
     const lost = most > 0 && this.mayClaim ? await this.#claimUpTo(most) : undefined;
     admission.done({ mayGoOn: !lost });
     if (lost) this.#taker.lost(lost.owner);
@@ -261,7 +258,7 @@ export class PartitionClaimer implements Startable, Claims {
       order: topics.knownOrder(partition.topic),
       ...admission.terms(),
     };
-    const answered = repeatUntilServed(
+    return repeatUntilServed(
       async () => {
         const sentAt = clock.now();
         const max = admission.max(wanted, sentAt);
@@ -283,12 +280,6 @@ export class PartitionClaimer implements Startable, Claims {
         },
       },
     );
-    try {
-      return await answered;
-    } catch (error) {
-      admission.leaveRoom();
-      throw error;
-    }
   }
 
   /** @throws what the call rejects with, or the reason for which it was given up */

@@ -10,7 +10,6 @@ import type { Delivery } from './delivery.js';
 import { DeliveryReporter } from './delivery-reporter.js';
 import { type ClaimTaker, PartitionClaimer } from './partition-claimer.js';
 import { PartitionRun } from './partition-run.js';
-import type { RunningDeliveries } from './running-deliveries.js';
 import { type Effect, type SettleListener, Settler } from './settler.js';
 import { TakenDeliveries } from './taken-deliveries.js';
 import type { TopicHandling } from './topic-handling.js';
@@ -33,9 +32,9 @@ export interface PartitionOwner {
 export class PartitionPipeline implements ClaimTaker, SettleListener {
   readonly partition: Partition;
   readonly taken: TakenDeliveries;
+  readonly run: PartitionRun;
   owner: Owner | undefined;
   readonly #handling: TopicHandling;
-  readonly #run: PartitionRun;
   readonly #settler: Settler;
   readonly #reporter: DeliveryReporter;
   readonly #deadLetters: RetentionTrimmer;
@@ -54,7 +53,7 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
     const settler = new Settler(context, partition, this);
     const taken = new TakenDeliveries(handling, partition, settler);
     const reporter = new DeliveryReporter(handling, topics.knownOrder(partition.topic));
-    this.#run = new PartitionRun({ handling, partition, settler, taken, reporter });
+    this.run = new PartitionRun({ handling, partition, settler, taken, reporter });
     this.#settler = settler;
     this.taken = taken;
     this.#reporter = reporter;
@@ -93,7 +92,7 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
     this.#deadLetters.disowned();
     this.#finished?.disowned();
     await Promise.all([claimer?.stop(), schedules?.stop()]);
-    this.#run.disowned();
+    this.run.disowned();
   }
 
   /** `undefined` if another process owns the partition, or none. */
@@ -118,7 +117,7 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
   }
 
   take(deliveries: readonly Delivery[], slots: number): number {
-    return this.#run.take(deliveries, slots);
+    return this.run.take(deliveries, slots);
   }
 
   /** Finished messages are kept here, or some are left of an owner that has kept them. */
@@ -158,7 +157,7 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
 
   waits(isWaiting: boolean): void {
     this.#handling.log.sawFull(this.partition.index, isWaiting);
-    if (isWaiting) this.#run.watchLeases();
+    if (isWaiting) this.run.watchLeases();
     // While they were a crowd, nothing was claimed.
     else this.#claimer?.wake(0);
   }
@@ -169,28 +168,14 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
 
   // ── on their way ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  get running(): RunningDeliveries {
-    return this.#run.running;
-  }
-
   /** Renews the leases now, since signals may have been lost. */
   renewLeases(): void {
-    if (this.running.size + this.waitingForRoom > 0) this.#run.renewLeases();
-  }
-
-  /** Gives back what still runs. */
-  releaseAll(): void {
-    this.#run.releaseAll();
-  }
-
-  /** Resolves once no delivery is undecided. */
-  decided(): Promise<void> {
-    return this.#run.decided();
+    if (this.run.running.size + this.waitingForRoom > 0) this.run.renewLeases();
   }
 
   /** Whether nothing is on its way any more. */
   get isIdle(): boolean {
-    return !this.#claimer && this.running.size + this.taken.size + this.#settler.unsettled === 0;
+    return !this.#claimer && this.run.running.size + this.taken.size + this.#settler.unsettled === 0;
   }
 
   /** Outcomes that are not confirmed yet. */
@@ -213,7 +198,7 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
     const trimmers = [this.#deadLetters, this.#finished];
     await Promise.all([
       this.stop(),
-      this.#run.close(),
+      this.run.close(),
       this.#settler.stop(),
       ...trimmers.map((trimmer) => trimmer?.stop()),
     ]);
@@ -229,7 +214,7 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
         this.#schedules?.changed(signal.at);
         break;
       case 'cancelled':
-        (this.running.find(signal.storedId, signal.token) ?? this.taken.find(signal))?.abort(
+        (this.run.running.find(signal.storedId, signal.token) ?? this.taken.find(signal))?.abort(
           new DeliveryAbortedError('CANCELLED'),
         );
         break;

@@ -52,7 +52,7 @@ export class TopicConsumer {
       topic: this.topic,
       owned: owned.filter((one) => one !== undefined),
       stopped: !this.#handling.session.handles(this.topic),
-      handling: this.#pipelines.reduce((sum, { running }) => sum + running.unsettled.length, 0),
+      handling: this.#pipelines.reduce((sum, { run }) => sum + run.running.unsettled.length, 0),
       abandoned: this.#handling.abandoned.count(this.topic),
       limitedSince: this.#handling.admission.limitedSince,
       starvedSince: this.#handling.admission.starvedSince,
@@ -61,7 +61,7 @@ export class TopicConsumer {
 
   /** Deliveries whose handlers run, and whose outcomes are not decided; such as `'42' of topic 'jobs' in Jobs.work`. */
   get unfinished(): string[] {
-    return this.#pipelines.flatMap(({ running }) =>
+    return this.#pipelines.flatMap(({ run: { running } }) =>
       [...running]
         .filter(({ settled, startedAt }) => !settled && startedAt !== undefined)
         .map(({ id }) => `${quoted(id)} of topic '${this.topic}' in ${this.#handling.handler.name}`),
@@ -70,7 +70,7 @@ export class TopicConsumer {
 
   /** Handler calls of which a delivery is not decided yet. */
   get calls(): number {
-    const calls = this.#pipelines.flatMap(({ running }) => running.unsettled.map(({ call }) => call));
+    const calls = this.#pipelines.flatMap(({ run: { running } }) => running.unsettled.map(({ call }) => call));
     return new Set(calls.filter((call) => call !== undefined)).size;
   }
 
@@ -176,12 +176,12 @@ export class TopicConsumer {
 
   /** Resolves once no delivery is undecided. */
   async decided(): Promise<void> {
-    await Promise.all(this.#pipelines.map((pipeline) => pipeline.decided()));
+    await Promise.all(this.#pipelines.map((pipeline) => pipeline.run.decided()));
   }
 
   /** Gives back what still runs; to be called once the shutdown timeout is over. */
   releaseDeliveries(): void {
-    for (const pipeline of this.#pipelines) pipeline.releaseAll();
+    for (const pipeline of this.#pipelines) pipeline.run.releaseAll();
   }
 
   /** Resolves once every outcome is confirmed. */

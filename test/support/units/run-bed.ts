@@ -164,7 +164,7 @@ export class RunBed {
 
   /** Ids of the messages that run. */
   get running(): string[] {
-    return Array.from(this.pipeline.running, ({ storedId }) => storedId);
+    return Array.from(this.pipeline.run.running, ({ storedId }) => storedId);
   }
 
   /** Ids of the messages of each call so far. */

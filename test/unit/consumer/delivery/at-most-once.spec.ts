@@ -24,7 +24,7 @@ describe('a delivery at most once', () => {
       ['acked', 'a'],
     ]);
     expect(bed.slotsFree).toBe(1);
-    expect(bed.pipeline.running.size).toBe(0);
+    expect(bed.pipeline.run.running.size).toBe(0);
   });
 
   it.each([new Error('boom'), new RetryLaterError('1s'), undefined])(
@@ -83,7 +83,7 @@ describe('a delivery at most once', () => {
     await turns();
 
     expect(bed.called).toEqual([['a'], ['b']]);
-    expect(bed.pipeline.running.size).toBe(2);
+    expect(bed.pipeline.run.running.size).toBe(2);
     for (const index of [0, 1]) bed.call(index).resolve();
     expect(await bed.outcomes()).toEqual([]);
     expect(bed.pipeline.isIdle).toBe(true);
@@ -115,7 +115,7 @@ describe('a delivery at most once', () => {
   it('is lost if a shutdown does not wait for it any longer', async () => {
     const bed = open();
     bed.take('a');
-    bed.pipeline.releaseAll();
+    bed.pipeline.run.releaseAll();
 
     expect(await bed.outcomes()).toEqual([]);
     expect(bed.call(0).messages[0]?.signal.reason).toMatchObject({ code: 'SHUTDOWN' });
