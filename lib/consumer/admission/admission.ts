@@ -33,8 +33,8 @@ export interface AdmissionOptions extends HandlerPlace, TopicLimiterOptions {
 type Together = readonly { readonly delivery: Admitted }[];
 
 /**
- * What may run of one topic in this process: the only place that knows of slots, permits, holds, suspects and starvation. Claims ask by
- * {@link claims}; each delivery is {@link took} when it was claimed, {@link decided} once, and {@link ended} once it is in flight no more.
+ * What may run of one topic in this process: the only place that knows of slots, permits, holds, suspects and starvation. Claims pass by
+ * what {@link claims} gives; it hears of each delivery when it was claimed, when its outcome is decided, and when it is in flight no more.
  */
 export class Admission {
   readonly #clock: Clock;

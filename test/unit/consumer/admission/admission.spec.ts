@@ -13,15 +13,15 @@ const DELIVERY = {
   begin: undefined,
 };
 
-describe('what limits permit always comes too late', () => {
-  function starved() {
-    const clock = new ManualClock();
-    let told = 0;
-    const { admission } = testHandling({ context: testContext({ clock }), onStarving: () => told++ });
-    const turnAway = (): void => admission.turnedAway({ ...DELIVERY, mustBeginBy: -Infinity }, clock.now());
-    return { clock, admission, turnAway, told: () => told };
-  }
+function starved() {
+  const clock = new ManualClock();
+  let told = 0;
+  const { admission } = testHandling({ context: testContext({ clock }), onStarving: () => told++ });
+  const turnAway = (): void => admission.turnedAway({ ...DELIVERY, mustBeginBy: -Infinity }, clock.now());
+  return { clock, admission, turnAway, told: () => told };
+}
 
+describe('what limits permit always comes too late', () => {
   it('is told once', async () => {
     const { clock, admission, turnAway, told } = starved();
     const begin = clock.now();
