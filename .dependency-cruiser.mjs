@@ -189,6 +189,17 @@ export default {
       from: {},
       to: { circular: true },
     },
+    {
+      name: 'one-admission',
+      severity: 'error',
+      comment:
+        'Of what may run, deliveries and owners know the admission and what it gives, and no slots, limits, holds or suspects.',
+      from: { path: '^lib/consumer/(delivery|ownership)/' },
+      to: {
+        path: '^lib/consumer/admission/',
+        pathNot: '/(admission|claim-admission|slot-queue|permits|begin-estimate)\\.ts$',
+      },
+    },
     ...layerRules,
   ],
   options: {
