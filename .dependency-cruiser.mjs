@@ -13,7 +13,7 @@ const CONSUMER = [
   'consumer/pulling',
   'consumer/ownership',
   'consumer/delivery',
-  'consumer/capacity',
+  'consumer/admission',
   'consumer/upkeep',
 ];
 const RUNTIME = [...CONSUMER, 'producer', 'schedules', 'admin', 'monitoring', ...BELOW_RUNTIME];
@@ -55,11 +55,11 @@ const LAYERS = {
   producer: { folders: BELOW_RUNTIME, packages: ['uuid'] },
   schedules: { folders: BELOW_RUNTIME, packages: ['croner'] },
   'consumer/upkeep': { folders: ['consumer', 'schedules', ...BELOW_RUNTIME] },
-  'consumer/capacity': { folders: ['consumer', ...BELOW_RUNTIME] },
-  'consumer/delivery': { folders: ['consumer', 'consumer/capacity', 'consumer/upkeep', ...BELOW_RUNTIME] },
+  'consumer/admission': { folders: ['consumer', ...BELOW_RUNTIME] },
+  'consumer/delivery': { folders: ['consumer', 'consumer/admission', 'consumer/upkeep', ...BELOW_RUNTIME] },
   'consumer/ownership': { folders: ['consumer', 'consumer/delivery', ...BELOW_RUNTIME] },
   'consumer/pulling': {
-    folders: ['consumer', 'consumer/ownership', 'consumer/delivery', 'consumer/capacity', ...BELOW_RUNTIME],
+    folders: ['consumer', 'consumer/ownership', 'consumer/delivery', 'consumer/admission', ...BELOW_RUNTIME],
   },
   consumer: { folders: [...CONSUMER, ...BELOW_RUNTIME] },
   admin: { folders: ['producer', ...BELOW_RUNTIME], packages: ['uuid'] },
@@ -188,6 +188,17 @@ export default {
       comment: 'Files that import each other, types included, cannot be understood one after the other.',
       from: {},
       to: { circular: true },
+    },
+    {
+      name: 'one-admission',
+      severity: 'error',
+      comment:
+        'Of what may run, deliveries and owners know the admission and what it gives, and no slots, limits, holds or suspects.',
+      from: { path: '^lib/consumer/(delivery|ownership)/' },
+      to: {
+        path: '^lib/consumer/admission/',
+        pathNot: '/(admission|claim-admission|slot-queue|permits|begin-estimate)\\.ts$',
+      },
     },
     ...layerRules,
   ],

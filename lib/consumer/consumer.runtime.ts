@@ -7,13 +7,14 @@ import type { AbandonedRuns } from '../fleet/abandoned-run.interface.js';
 import type { Progress } from '../fleet/progress.js';
 import type { TopicRegistry } from '../fleet/topic.registry.js';
 import { AbandonedCalls } from './delivery/abandoned-calls.js';
+import { Admission } from './admission/admission.js';
 import type { ConsumerContext, ConsumerSettings } from './consumer-context.js';
-import { ConsumptionLog, TopicLog } from './capacity/consumption-log.js';
+import { ConsumptionLog, TopicLog } from './consumption-log.js';
 import { type DeadLetterHook, DeadLetterNotifier } from './delivery/dead-letter-notifier.js';
-import type { Destination } from './delivery/destination.interface.js';
 import { HandlerDestination } from './delivery/handler-destination.js';
+import type { Destination } from './delivery/topic-handling.js';
 import { finishHandlers } from './ownership/finish-handlers.js';
-import { HandlerSlots, SlotPool } from './capacity/handler-slots.js';
+import { HandlerSlots, SlotPool } from './admission/handler-slots.js';
 import { type Intakes, named } from './ownership/intakes.js';
 import { LeaseEnds } from './delivery/lease-ends.js';
 import type { HandledTopic, MessageHandler } from './message-handler.interface.js';
@@ -22,11 +23,8 @@ import { PartitionSharing } from './ownership/partition-sharing.js';
 import { Pulling } from './pulling/pulling.js';
 import type { PulledTopic } from './pulling/pulled-topic.js';
 import { ProgressWatch, type Watched } from './upkeep/progress-watch.js';
-import { SuspectQuota } from './capacity/suspect-quota.js';
+import { SuspectQuota } from './admission/suspect-quota.js';
 import { TopicConsumer } from './ownership/topic-consumer.js';
-import { StarvationWatch } from './capacity/starvation-watch.js';
-import { TopicHold } from './capacity/topic-hold.js';
-import { TopicLimiter } from './capacity/topic-limiter.js';
 
 /** How long what hangs may keep a process from its end, in milliseconds. */
 const STOP_TIMEOUT = 500;
@@ -44,9 +42,6 @@ export interface ConsumerRuntimeOptions {
   /** Called when Redis turns out to have lost data. */
   readonly onDataLost: () => void;
 }
-
-/** How long it is known who waits for permits of a topic that is delivered at most once and has no leases, in milliseconds. */
-const LIMITED_LEASE = 30_000;
 
 /** All consumers of a process: starts them, and stops them in the order in which nothing is lost. */
 export class ConsumerRuntime implements Startable, Watched {
@@ -162,16 +157,19 @@ export class ConsumerRuntime implements Startable, Watched {
       leaseEnds: this.#leaseEnds,
       onDataLost: this.#options.onDataLost,
     };
-    const limiter = new TopicLimiter({
+    const { handler, handled, destination, ...handlerPlace } = place;
+    const admission = new Admission({
+      ...handlerPlace,
       context,
       topic,
-      lease: place.handled.settings.lease || LIMITED_LEASE,
+      partitions,
+      batch: handler.batch ?? 1,
+      lease: handled.settings.lease,
       patience: this.#options.settings.heartbeat,
       limits: topics.terms(topic).limits,
+      onStarving: () => log.starves(),
     });
-    const hold = new TopicHold({ context, topic, partitions });
-    const starvation = new StarvationWatch(context.clock, () => log.starves());
-    const handling = { ...place, ...shared, context, topics, session, log, work, limiter, hold, starvation };
+    const handling = { handler, handled, destination, admission, ...shared, context, topics, session, log, work };
     this.#sharing.add(new TopicConsumer(handling, partitions));
   }
 

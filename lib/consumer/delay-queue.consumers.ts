@@ -2,7 +2,7 @@ import { ConfigurationError } from '../errors/options.errors.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import { shareClass } from '../package-copies.js';
 import type { Intakes } from './ownership/intakes.js';
-import type { IntakeAction } from './ownership/topic-intake.js';
+import type { IntakeAction } from './ownership/intakes.js';
 
 export interface ConsumersDependencies {
   /** `undefined`: this process does not consume on this connection. */

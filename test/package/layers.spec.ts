@@ -36,7 +36,9 @@ const REFUSED = [
   ['lib/consumer', 'lib/producer'],
   ['lib/consumer', 'lib/monitoring'],
   ['lib/consumer/upkeep', 'lib/consumer/delivery'],
-  ['lib/consumer/capacity', 'lib/consumer/delivery'],
+  ['lib/consumer/admission', 'lib/consumer/delivery'],
+  // What is behind the admission.
+  ['lib/consumer/delivery', 'lib/consumer/admission'],
   ['lib/consumer/delivery', 'lib/consumer/ownership'],
   ['lib/consumer', 'lib/engines/redis'],
   ['lib/consumer', '@nestjs/common'],

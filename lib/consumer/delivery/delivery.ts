@@ -6,12 +6,12 @@ import type { DeliveryEvent } from '../../events/queue-events.interface.js';
 import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
 import type { Envelope } from '../../messages/envelope.js';
 import { fromStoredId } from '../../messages/stored-id.js';
-import type { BeginTimes } from '../capacity/begin-estimate.js';
-import type { HandlerSlots } from '../capacity/handler-slots.js';
-import type { Permits } from '../capacity/permits.js';
+import type { Admission } from '../admission/admission.js';
+import type { BeginTimes } from '../admission/begin-estimate.js';
+import type { Admitted, Permits } from '../admission/permits.js';
 
 /** One handing of a message to its destination, as long as this process has to do with it. */
-export class Delivery implements Receipt {
+export class Delivery implements Receipt, Admitted {
   readonly partition: Partition;
   readonly storedId: string;
   readonly id: string;
@@ -131,18 +131,18 @@ export class Call {
   readonly deliveries: readonly Delivery[];
   /** Resolves when whoever they were handed to has ended; a message must not run here again before. */
   ended = NOT_BEGUN;
-  readonly #slots: HandlerSlots;
+  readonly #admission: Pick<Admission, 'freeSlot'>;
   #unsettled: number;
 
-  constructor(deliveries: readonly Delivery[], slots: HandlerSlots) {
+  constructor(deliveries: readonly Delivery[], admission: Pick<Admission, 'freeSlot'>) {
     this.deliveries = deliveries;
-    this.#slots = slots;
+    this.#admission = admission;
     this.#unsettled = deliveries.length;
   }
 
   /** For each delivery once. */
   settled(): void {
-    if (--this.#unsettled === 0) this.#slots.release(1);
+    if (--this.#unsettled === 0) this.#admission.freeSlot();
   }
 }
 

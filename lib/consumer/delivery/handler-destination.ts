@@ -4,7 +4,7 @@ import { resultsOf } from '../../messages/handler-results.js';
 import { within } from '../../time/deadline.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import type { CheckedDelivery } from './delivery-check.js';
-import type { Destination, Handover, Results } from './destination.interface.js';
+import type { Destination, Handover, Results } from './topic-handling.js';
 import type { MessageHandler } from '../message-handler.interface.js';
 
 /** The end of nearly all calls. */

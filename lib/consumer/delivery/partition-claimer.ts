@@ -1,22 +1,32 @@
-import type { ClaimRequest } from '../../store/deliveries/claim.js';
+import type { ClaimRequest, ClaimResult } from '../../store/deliveries/claim.js';
+import { NO_TOKEN } from '../../store/deliveries/receipt.js';
 import type { Owner } from '../../store/fleet/owner.js';
-import { MAX_BATCH, type Partition } from '../../store/partition.js';
+import type { Partition } from '../../store/partition.js';
 import { isRefused } from '../../store/calls/split-refused.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
+import { SerializationError } from '../../errors/publishing.errors.js';
+import { toFailure } from '../../messages/failure.js';
 import { repeatUntilServed } from '../../store/calls/serve.js';
 import type { Startable } from '../../time/startable.interface.js';
 import type { PartitionProgress } from '../../fleet/progress.js';
-import { BeginEstimate } from '../capacity/begin-estimate.js';
-import { ClaimSize } from './claim-size.js';
-import { type AnsweredClaim, type Claimed, type NotOwner, deliveriesOf } from './claimed-deliveries.js';
-import type { Delivery } from './delivery.js';
+import type { ClaimAdmission, Claimed, Claims } from '../admission/claim-admission.js';
+import { Delivery } from './delivery.js';
 import { DueTimer, localClock } from '../../time/due-timer.js';
-import type { Claimant } from '../capacity/handler-slots.js';
-import type { Permits } from '../capacity/permits.js';
-import { setFirstAside } from './set-first-aside.js';
 import type { SettleListener } from './settler.js';
-import type { SuspectTaker } from '../capacity/suspect-quota.js';
 import type { TopicHandling } from './topic-handling.js';
+
+type NotOwner = Extract<ClaimResult, { status: 'not-owner' }>;
+
+/** A claim that was answered. */
+interface AnsweredClaim {
+  readonly result: ClaimResult;
+  /** How many messages it asked for. */
+  readonly max: number;
+  /** Epoch milliseconds on the local clock. */
+  readonly sentAt: number;
+  /** What it was asked with, in milliseconds; 0: at most once. */
+  readonly lease: number;
+}
 
 /** For how long a claim that is not answered keeps its slots, in milliseconds: other partitions can use them. */
 const KEEPS_SLOTS = 1000;
@@ -52,28 +62,22 @@ export interface ClaimTaker extends Pick<SettleListener, 'settled'> {
   lost(owner: Owner | undefined): void;
 }
 
-/** Claims what falls due in one owned partition, when it falls due, as far as slots are free. One claim at a time. */
-export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
+/** Claims what falls due in one owned partition, when it falls due, as far as it is admitted. One claim at a time. */
+export class PartitionClaimer implements Startable, Claims {
+  readonly partition: Partition;
   readonly #handling: TopicHandling;
   readonly #taker: ClaimTaker;
-  readonly #batch: number;
+  readonly #admission: ClaimAdmission;
   readonly #timer: DueTimer;
   readonly #patience: DueTimer;
   readonly #stop = new AbortController();
   readonly #owner: Owner;
-  readonly #begins = new BeginEstimate();
-  readonly #size: ClaimSize;
   /** Counts the claims. */
   #sequence = 0;
   /** How many deliveries the claims have made. */
   #delivered = 0;
-  /** How many messages the last claim has left that are due, if the topic is limited. */
-  #due = 0;
-  /** Something may have become due while the claim was under way. */
-  #again = false;
+  /** The latest claim; never rejects. */
   #claiming: Promise<void> | undefined;
-  /** Slots that the claim under way has. */
-  #slots = 0;
   #started = false;
   /** When the latest claim that was answered was sent, or claiming began; epoch milliseconds on the local clock. */
   #answeredAt: number;
@@ -85,65 +89,51 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
 
   /** @param owner as whom this process owns the partition; new for each claimer */
   constructor(handling: TopicHandling, taker: ClaimTaker, owner: Owner) {
+    this.partition = taker.partition;
     this.#handling = handling;
     this.#taker = taker;
-    this.#batch = handling.handler.batch ?? 1;
-    this.#size = new ClaimSize(this.#batch);
     this.#owner = owner;
+    this.#admission = handling.admission.claims(this);
     const { clock, broker } = handling.context;
     this.#answeredAt = clock.now();
-    const brokerClock = { now: () => broker.now(taker.partition), onStep: broker.onClockStep.bind(broker) };
-    this.#timer = new DueTimer(clock, brokerClock, () => this.#request());
+    const brokerClock = { now: () => broker.now(this.partition), onStep: broker.onClockStep.bind(broker) };
+    this.#timer = new DueTimer(clock, brokerClock, () => this.#admission.lookAgain());
     this.#patience = new DueTimer(clock, localClock(clock), () => this.#loseSlotsIfLate());
   }
 
-  get priority(): number {
-    return this.#handling.priority;
+  get mayClaim(): boolean {
+    return !this.#stop.signal.aborted && !this.#taker.settlesFirst;
   }
 
-  get wanted(): number {
-    const { limiter, slots } = this.#handling;
-    // Nobody should ask for permits that it has no use for.
-    if (limiter.isLimited) return Math.min(Math.ceil(this.#wantedPermits / this.#batch), limiter.shareOf(slots.free));
-    return this.#size.slots(slots.free);
-  }
-
-  get isAboutToAsk(): boolean {
-    return this.#mayClaim && this.#timer.at - this.#brokerNow <= SAME_MOMENT;
+  get isDue(): boolean {
+    return this.#timer.at - this.#brokerNow <= SAME_MOMENT;
   }
 
   get progress(): PartitionProgress {
     return {
-      partition: this.#taker.partition.index,
+      partition: this.partition.index,
       answeredAt: this.#answeredAt,
       unansweredSince: this.#unansweredSince,
       failedAt: this.#failedAt,
-      saturated: this.#taker.settlesFirst || this.#handling.slots.keepsWaiting(this),
-      limited: this.#handling.limiter.keepsWaiting(this),
+      saturated: this.#taker.settlesFirst || this.#admission.waitsForSlots,
+      limited: this.#admission.waitsForPermits,
     };
-  }
-
-  get #wantedPermits(): number {
-    return Math.min(Math.max(1, this.#due), MAX_BATCH);
   }
 
   /** Looks into the partition at once. */
   start(): void {
     if (this.#started) return;
     this.#started = true;
-    this.#handling.slots.join(this);
-    this.#request();
+    this.#admission.join();
   }
 
   /** Resolves once no claim is under way; what the last one brought has been handed on. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#timer.disarm();
-    this.#handling.slots.quit(this);
-    this.#handling.limiter.forget(this);
+    this.#admission.quit();
     await this.#claiming;
     this.#patience.disarm();
-    this.#handling.suspects.forget(this);
   }
 
   /** @param at when something may be due, epoch milliseconds on the broker's clock */
@@ -156,113 +146,74 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
     this.#giveUp?.(new BrokerUnavailableError('A claim was not answered'));
   }
 
-  lookAgain(): void {
-    this.#request();
-  }
-
-  grant(slots: number): void {
-    if (this.#mayClaim) this.#claiming = this.#claim(slots);
-    else {
-      this.#handling.slots.release(slots);
-      this.#handling.slots.withdraw(this);
-    }
-  }
-
-  get #mayClaim(): boolean {
-    return !this.#stop.signal.aborted && !this.#taker.settlesFirst;
+  claim(): void {
+    this.#timer.disarm();
+    this.#claiming = this.#claim();
   }
 
   /** The clock that decides about this partition, epoch milliseconds. */
   get #brokerNow(): number {
-    return this.#handling.context.broker.now(this.#taker.partition);
-  }
-
-  #request(): void {
-    const { slots } = this.#handling;
-    if (this.#claiming) this.#again = true;
-    else if (this.#mayClaim) slots.request(this);
-    else slots.withdraw(this);
+    return this.#handling.context.broker.now(this.partition);
   }
 
   /** Never rejects. */
-  async #claim(granted: number): Promise<void> {
-    const { slots, limiter } = this.#handling;
-    this.#again = false;
-    this.#timer.disarm();
-    this.#slots = granted;
-    const permits = limiter.isLimited ? await this.#permits(granted) : undefined;
-    const max = Math.min(granted * this.#batch, permits?.count ?? Infinity);
-    // Without a permit it claims when the limiter tells it to.
-    let lost: NotOwner | undefined;
-    if (permits && (max === 0 || !this.#mayClaim)) permits.claimed(0);
-    else lost = await this.#claimUpTo(max, permits);
-    this.#claiming = undefined;
-    this.#releaseSlots();
-    if (this.#again && !lost && this.#mayClaim) slots.request(this);
-    else slots.withdraw(this);
+  async #claim(): Promise<void> {
+    const admission = this.#admission;
+    const admitted = admission.most();
+    const most = typeof admitted === 'number' ? admitted : await admitted;
+    const lost = most > 0 && this.mayClaim ? await this.#claimUpTo(most) : undefined;
+    admission.done({ mayGoOn: !lost });
     if (lost) this.#taker.lost(lost.owner);
   }
 
   /** Never rejects; answers what is stored of the partition if this process does not own it any more. */
-  async #claimUpTo(most: number, permits: Permits | undefined): Promise<NotOwner | undefined> {
-    const { context, slots, suspects, hold } = this.#handling;
-    const knownHold = hold.knownTo(this.#taker.partition);
-    let delivered = 0;
+  async #claimUpTo(most: number): Promise<NotOwner | undefined> {
+    const { context } = this.#handling;
+    const admission = this.#admission;
     try {
-      const { result, max, room, ...claim } = await this.#send(most, permits);
-      if (result.status === 'not-owner') {
-        suspects.leave(room);
-        return result;
-      }
-      if (result.status === 'claimed') hold.ended(knownHold);
-      delivered = result.messages.length;
-      this.#size.claimed(delivered, max);
-      this.#due = result.due ?? 0;
-      this.#answeredAt = claim.sentAt;
-      const sent = { ...claim, estimate: this.#begins, permits };
-      const deliveries = deliveriesOf(this.#taker.partition, result, sent);
-      // It may have lost them while it waited for its answer.
-      this.#slots += slots.takeNow(Math.max(0, Math.ceil(delivered / this.#batch) - this.#slots));
-      this.#slots -= this.#taker.take(deliveries, this.#slots);
+      const { result, max, sentAt, lease } = await this.#send(most);
+      if (result.status === 'not-owner') return result;
+      this.#answeredAt = sentAt;
+      admission.answered(result, max);
+      // Nobody else gets what is delivered at most once, however late its call is.
+      const deliveries = this.#deliveriesOf(result, lease === 0 ? Infinity : sentAt + lease);
+      admission.used(this.#taker.take(deliveries, admission.slots), result.heldBack);
       this.#plan(result);
-      if (result.heldBack) suspects.await(this, room);
       if (result.keepsFinished) this.#taker.keepsFinished();
-      suspects.leave(room);
     } catch (error) {
       if (this.#stop.signal.aborted) return undefined;
-      context.log.error(`Claiming from topic '${this.#taker.partition.topic}' failed`, (error as Error).stack);
+      context.log.error(`Claiming from topic '${this.partition.topic}' failed`, (error as Error).stack);
       this.#tellError(error);
       this.wake(this.#brokerNow + PAUSE_AFTER_FAILURE);
-    } finally {
-      permits?.claimed(delivered);
     }
     return undefined;
   }
 
-  /** Never rejects. */
-  async #permits(slots: number): Promise<Permits> {
-    const permits = await this.#handling.limiter.take(this, Math.min(slots * this.#batch, this.#wantedPermits));
-    const excess = this.#slots - Math.ceil(permits.count / this.#batch);
-    if (excess > 0) {
-      this.#slots -= excess;
-      this.#handling.slots.release(excess);
-    }
-    return permits;
+  #deliveriesOf({ messages, grantedAt, begins }: Claimed, leaseEndsAt: number): Delivery[] {
+    const { permits } = this.#admission;
+    const begin = this.#admission.beginTimes(begins);
+    return messages.map((message) => {
+      const delivery = new Delivery(this.partition, message, leaseEndsAt);
+      delivery.permits = permits;
+      delivery.grantedAt = grantedAt;
+      if (begin) delivery.begin = begin;
+      return delivery;
+    });
   }
 
   /**
    * If a claim is refused for what it met, fewer messages are claimed, until the one that is in the way stands alone; it is
    * set aside.
    */
-  async #send(max: number, permits: Permits | undefined): Promise<AnsweredClaim> {
+  async #send(max: number): Promise<AnsweredClaim> {
     let wanted = max;
     for (;;) {
       try {
-        return await this.#ask(wanted, permits);
+        return await this.#ask(wanted);
       } catch (error) {
         // What it met before it lost its slots is not known; the next claim meets it again.
-        if (this.#stop.signal.aborted || !isRefused(error) || this.#slots === 0) throw error;
-        this.#handling.slots.withdraw(this);
+        if (this.#stop.signal.aborted || !isRefused(error) || this.#admission.slots === 0) throw error;
+        this.#admission.standBack();
         if (wanted > 1) wanted = Math.floor(wanted / 2);
         else if (await this.#setFirstAside(error as Error)) wanted = max;
         else throw error;
@@ -270,25 +221,33 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
     }
   }
 
-  /** Answers whether there was one. */
+  /** Sets that message aside which a claim of a single one would take. Answers whether there was one. */
   async #setFirstAside(error: Error): Promise<boolean> {
-    const aside = await setFirstAside(this.#handling.context.broker, this.#taker.partition, error);
-    if (!aside) return false;
-    this.#tellError(error);
-    this.#taker.settled(aside.delivery, aside.verdict, 'settled');
-    return true;
+    const { broker } = this.#handling.context;
+    const failure = toFailure('undecodable', new SerializationError(`It cannot be claimed: ${error.message}`));
+    for (const state of ['in-flight', 'due'] as const) {
+      const { messages } = await broker.messages.peek(this.partition, { state, limit: 1, maxBytes: 1 });
+      for (const stored of messages) {
+        const receipt = { storedId: stored.storedId, token: NO_TOKEN };
+        const storedId = await broker.deliveries.setAside(this.partition, receipt, failure);
+        if (storedId === undefined) continue;
+        this.#tellError(error);
+        const { envelope, deliveries, attempts: attempt, at: dueAt } = stored;
+        const claimed = { storedId, envelope, token: NO_TOKEN, delivery: deliveries, attempt, weight: 0, dueAt };
+        const delivery = new Delivery(this.partition, claimed, 0);
+        this.#taker.settled(delivery, { outcome: { kind: 'dead', failure } }, 'settled');
+        return true;
+      }
+    }
+    return false;
   }
 
-  /**
-   * The same request is repeated until it is answered: the broker finds out whether an earlier one took effect. A repeat that
-   * has no slots any more, or no permit that is still of use, asks for nothing new.
-   */
-  async #ask(max: number, permits: Permits | undefined): Promise<AnsweredClaim> {
-    const { context, handled, destination, suspects, limiter, topics } = this.#handling;
+  /** The same request is repeated until it is answered: the broker finds out whether an earlier one took effect. */
+  async #ask(wanted: number): Promise<AnsweredClaim> {
+    const { context, handled, destination, topics } = this.#handling;
     const { broker, clock, log } = context;
-    const { partition } = this.#taker;
-    const room = suspects.enter();
-    const begins = this.#begins;
+    const { partition } = this;
+    const admission = this.#admission;
     const lease = destination.lease ?? handled.settings.lease;
     const request: Omit<ClaimRequest, 'max'> = {
       owner: this.#owner,
@@ -297,19 +256,15 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
       lease,
       finished: handled.settings.finished,
       order: topics.knownOrder(partition.topic),
-      keyLimits: limiter.keyLimits,
-      begin: begins.claimWindow,
-      counts: limiter.isLimited,
-      ...room,
+      ...admission.terms(),
     };
-    const answered = repeatUntilServed(
+    return repeatUntilServed(
       async () => {
         const sentAt = clock.now();
-        const isInTime = permits?.mayBegin(sentAt) ?? true;
-        const wanted = isInTime ? Math.min(max, this.#slots * this.#batch) : 0;
-        const result = await this.#answer(sentAt, broker.deliveries.claim(partition, { ...request, max: wanted }));
-        begins.answered(clock.now() - sentAt);
-        return { max: wanted, sentAt, lease, room, result };
+        const max = admission.max(wanted, sentAt);
+        const result = await this.#answer(sentAt, broker.deliveries.claim(partition, { ...request, max }));
+        admission.measured(clock.now() - sentAt);
+        return { max, sentAt, lease, result };
       },
       {
         clock,
@@ -319,18 +274,12 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
           this.#failedAt = clock.now();
           this.#tellError(error);
           if (failures > 1) return;
-          suspects.leave(room);
+          admission.leaveRoom();
           log.warn(`Claims from topic '${partition.topic}' wait: ${error.message}`);
-          this.#loseSlots();
+          admission.loseSlots();
         },
       },
     );
-    try {
-      return await answered;
-    } catch (error) {
-      suspects.leave(room);
-      throw error;
-    }
   }
 
   /** @throws what the call rejects with, or the reason for which it was given up */
@@ -353,29 +302,17 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
     if (this.#unansweredSince === undefined) return;
     const at = this.#unansweredSince + KEEPS_SLOTS;
     if (this.#handling.context.clock.now() < at) this.#patience.arm(at);
-    else this.#loseSlots();
-  }
-
-  /** A partition that cannot be reached must not keep others waiting, which may be elsewhere. */
-  #loseSlots(): void {
-    this.#releaseSlots();
-    this.#handling.slots.withdraw(this);
-  }
-
-  #releaseSlots(): void {
-    const slots = this.#slots;
-    this.#slots = 0;
-    if (slots > 0) this.#handling.slots.release(slots);
+    else this.#admission.loseSlots();
   }
 
   #tellError(error: unknown): void {
-    const { topic, index: partition } = this.#taker.partition;
+    const { topic, index: partition } = this.partition;
     this.#handling.context.events.emit('errors', { source: 'claim', topic, partition, error });
   }
 
   #plan({ status, delivered, nextAt, repaired }: Claimed): void {
     const { context, log } = this.#handling;
-    const { index } = this.#taker.partition;
+    const { index } = this.partition;
     log.sawPaused(index, status === 'paused');
     this.#delivered = delivered;
     if (repaired > 0) log.repaired(index, repaired);

@@ -66,12 +66,12 @@ export class TakenDeliveries implements Leased {
    * @returns `undefined` if it was refused
    */
   async settle(delivery: Delivery, verdict: Verdict, operation?: string): Promise<SettleStatus | undefined> {
-    const { context, hold } = this.#handling;
+    const { context, admission } = this.#handling;
     // The first verdict on a delivery counts.
     if (delivery.settled) return 'stale';
     this.#remove(delivery);
     delivery.settle(context.clock.now());
-    hold.heed(verdict.outcome);
+    admission.heed(verdict.outcome);
     return new Promise((resolve) => {
       this.#answers.set(delivery, resolve);
       this.#settler.settle(delivery, verdict, operation);
@@ -113,11 +113,11 @@ export class TakenDeliveries implements Leased {
 
   lapsed(delivery: Delivery): void {
     this.#remove(delivery);
-    delivery.permits?.ended();
+    this.#handling.admission.ended(delivery);
   }
 
   /** A suspect takes its room as long as its receiver may be at work on it. */
   #remove(delivery: Delivery): void {
-    if (this.#byToken.delete(delivery.token)) this.#handling.suspects.release(delivery.weight);
+    if (this.#byToken.delete(delivery.token)) this.#handling.admission.leftRoom(delivery);
   }
 }

@@ -7,7 +7,9 @@ import { counted } from '../../log.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import { finishHandlers } from './finish-handlers.js';
 import type { PartitionSharing } from './partition-sharing.js';
-import { type IntakeAction, TopicIntake } from './topic-intake.js';
+
+/** What is wanted of an intake. */
+export type IntakeAction = 'start' | 'stop';
 
 /** What is known once the handlers of the process are. */
 export interface IntakesSetup {
@@ -152,4 +154,61 @@ async function latestOf(intakes: readonly TopicIntake[]): Promise<void> {
 export function named(topics: readonly string[]): string {
   const [first] = topics;
   return topics.length === 1 ? `topic '${first}'` : `${counted(topics.length, 'topic')}: ${enumerate(topics)}`;
+}
+
+/**
+ * Whether this process takes work of a topic, as it was wanted last. A wish that was overtaken by another one never comes true;
+ * whoever waits for it is told.
+ */
+class TopicIntake {
+  readonly topic: string;
+  #isOpen: boolean;
+  #latest: Promise<void> = Promise.resolve();
+  /** Ends the latest wish if it has not come true. */
+  #overtake: (by: IntakeAction | 'shutdown') => void = () => {};
+
+  constructor(topic: string, isOpen: boolean) {
+    this.topic = topic;
+    this.#isOpen = isOpen;
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Resolves once what was wanted last has come true; rejects with an {@link IntakeOvertakenError} if it was overtaken. */
+  get latest(): Promise<void> {
+    return this.#latest;
+  }
+
+  /** Whether it is what was wanted last. */
+  is(action: IntakeAction): boolean {
+    return this.#isOpen === (action === 'start');
+  }
+
+  /**
+   * Another wish than the last one.
+   *
+   * @param fulfil makes it come true and never rejects; the signal aborts if it is overtaken
+   */
+  want(action: IntakeAction, fulfil: (signal: AbortSignal) => Promise<void>): void {
+    this.#overtake(action);
+    this.#isOpen = action === 'start';
+    const overtaken = new AbortController();
+    this.#latest = new Promise((resolve, reject) => {
+      this.#overtake = (by) => {
+        overtaken.abort();
+        reject(new IntakeOvertakenError(this.topic, action, by));
+      };
+      void fulfil(overtaken.signal).then(resolve);
+    });
+    // Nobody may wait for it.
+    this.#latest.catch(() => {});
+  }
+
+  /** The process shuts down: nothing is started any more, and what stops goes on stopping. */
+  close(): void {
+    if (this.#isOpen) this.#overtake('shutdown');
+    this.#isOpen = false;
+  }
 }

@@ -3,7 +3,8 @@ import { type Owner, ownerOf, released, sessionOfOwner } from '../../store/fleet
 import type { Partition } from '../../store/partition.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { Loop } from '../../time/loop.js';
-import { type PartitionOwner, PartitionRun } from '../delivery/partition-run.js';
+import { type PartitionOwner, PartitionPipeline } from '../delivery/partition-pipeline.js';
+import type { Session } from '../../fleet/session.js';
 import type { TopicHandling } from '../delivery/topic-handling.js';
 
 /** How soon to try again if taking or giving up a partition has failed, in milliseconds. */
@@ -17,13 +18,20 @@ const MAX_TRIES = 3;
 
 const EPOCH_BYTES = 8;
 
+/** A topic of which this process takes its share. */
+export interface SharedTopic extends TopicHandling {
+  readonly session: Session;
+  /** Called when Redis turns out to have lost data. */
+  readonly onDataLost: () => void;
+}
+
 /**
  * Whether this process owns a partition: takes it as soon as its owner has let it go, keeps it at no cost, and gives it up.
- * What it does meanwhile is the partition's run.
+ * What it does meanwhile is the partition's pipeline.
  */
 export class PartitionOwnership implements PartitionOwner {
-  readonly run: PartitionRun;
-  readonly #handling: TopicHandling;
+  readonly pipeline: PartitionPipeline;
+  readonly #handling: SharedTopic;
   readonly #onChanged: () => void;
   readonly #moves: Loop;
   /** Whether this process is to own the partition. */
@@ -44,10 +52,10 @@ export class PartitionOwnership implements PartitionOwner {
   #met: { readonly owner: Owner; readonly at: number } | undefined;
 
   /** @param onChanged called when this process has taken or lost the partition */
-  constructor(handling: TopicHandling, partition: Partition, onChanged: () => void) {
+  constructor(handling: SharedTopic, partition: Partition, onChanged: () => void) {
     this.#handling = handling;
     this.#onChanged = onChanged;
-    this.run = new PartitionRun(handling, partition);
+    this.pipeline = new PartitionPipeline(handling, partition);
     this.#moves = new Loop({ clock: handling.context.clock, run: () => this.#move() });
   }
 
@@ -57,7 +65,9 @@ export class PartitionOwnership implements PartitionOwner {
 
   /** Neither owns the partition nor has anything to do with it any more. */
   get isDone(): boolean {
-    return !this.#wanted && !this.#owner && this.#unconfirmed === undefined && this.#moves.resting && this.run.isIdle;
+    return (
+      !this.#wanted && !this.#owner && this.#unconfirmed === undefined && this.#moves.resting && this.pipeline.isIdle
+    );
   }
 
   /** From now on this process is to own the partition; takes it if it is free. */
@@ -109,8 +119,8 @@ export class PartitionOwnership implements PartitionOwner {
   async disclaim(owner: Owner): Promise<void> {
     const { context, session } = this.#handling;
     if (owner === this.#owner || owner === this.#next || sessionOfOwner(owner) !== session.id) return;
-    await context.broker.fleet.release(this.run.partition, owner);
-    if (this.#heir !== undefined) session.tellReleased(this.#heir, this.run.partition);
+    await context.broker.fleet.release(this.pipeline.partition, owner);
+    if (this.#heir !== undefined) session.tellReleased(this.#heir, this.pipeline.partition);
   }
 
   lost(owner: Owner | undefined): void {
@@ -131,7 +141,7 @@ export class PartitionOwnership implements PartitionOwner {
 
   /** Ends everything; what is owned stays so until the session ends. */
   async close(): Promise<void> {
-    await Promise.all([this.#moves.stop(), this.run.close()]);
+    await Promise.all([this.#moves.stop(), this.pipeline.close()]);
   }
 
   /** @returns when to try again, in milliseconds */
@@ -150,7 +160,7 @@ export class PartitionOwnership implements PartitionOwner {
 
   #tellError(error: unknown): void {
     const { context, log } = this.#handling;
-    const { topic, index: partition } = this.run.partition;
+    const { topic, index: partition } = this.pipeline.partition;
     context.events.emit('errors', { source: 'membership', topic, partition, error });
     if (error instanceof BrokerUnavailableError) log.cannotMove(error.message);
     else context.log.error(`Taking or giving up a partition of topic '${topic}' failed`, (error as Error).stack);
@@ -162,7 +172,7 @@ export class PartitionOwnership implements PartitionOwner {
       this.#next ??= ownerOf(randomBytes(EPOCH_BYTES).toString('base64url'), session.id);
       // An owner that lives is never replaced: with nothing to replace, the broker answers what is stored by now.
       const replaces = this.#livingHolderOf(this.#stored) === undefined ? this.#stored : undefined;
-      const result = await context.broker.fleet.acquire(this.run.partition, this.#next, replaces);
+      const result = await context.broker.fleet.acquire(this.pipeline.partition, this.#next, replaces);
       if (result.acquired) return this.#own(this.#next);
       this.#meet(result.owner);
       const holder = this.#livingHolderOf(result.owner);
@@ -191,11 +201,11 @@ export class PartitionOwnership implements PartitionOwner {
     const { context, session } = this.#handling;
     const now = context.clock.now();
     if (this.#met?.owner !== owner) this.#met = { owner, at: now };
-    else if (now - this.#met.at >= PATIENCE) await session.askFor(this.run.partition, owner, holder);
+    else if (now - this.#met.at >= PATIENCE) await session.askFor(this.pipeline.partition, owner, holder);
   }
 
   #own(owner: Owner): void {
-    // Whoever closes it while the answer is on its way has ended the run, and the partition waits for the session to end.
+    // Whoever closes it while the answer is on its way has ended the pipeline, and the partition waits for the session to end.
     if (this.#moves.stopped) return;
     this.#next = undefined;
     this.#met = undefined;
@@ -209,7 +219,7 @@ export class PartitionOwnership implements PartitionOwner {
     }
     this.#owner = owner;
     this.#announce(true);
-    this.run.start(this, owner);
+    this.pipeline.start(this, owner);
   }
 
   async #letGo(): Promise<void> {
@@ -222,15 +232,15 @@ export class PartitionOwnership implements PartitionOwner {
 
   async #release(owner: Owner): Promise<void> {
     const { context, session } = this.#handling;
-    await context.broker.fleet.release(this.run.partition, owner);
+    await context.broker.fleet.release(this.pipeline.partition, owner);
     this.#unconfirmed = undefined;
     this.#stored = released(owner);
-    if (this.#heir !== undefined) session.tellReleased(this.#heir, this.run.partition);
+    if (this.#heir !== undefined) session.tellReleased(this.#heir, this.pipeline.partition);
     if (this.#wanted) this.#moves.poke();
   }
 
   async #assertStored(owner: Owner): Promise<void> {
-    const result = await this.#handling.context.broker.fleet.acquire(this.run.partition, owner, undefined);
+    const result = await this.#handling.context.broker.fleet.acquire(this.pipeline.partition, owner, undefined);
     this.#doubted = false;
     if (!result.acquired && owner === this.#owner) this.lost(result.owner);
   }
@@ -238,13 +248,13 @@ export class PartitionOwnership implements PartitionOwner {
   async #disown(): Promise<void> {
     if (!this.#owner) return;
     this.#owner = undefined;
-    await this.run.stop();
+    await this.pipeline.stop();
     this.#announce(false);
   }
 
   #announce(owned: boolean): void {
     const { context } = this.#handling;
-    const { topic, index } = this.run.partition;
+    const { topic, index } = this.pipeline.partition;
     this.#onChanged();
     if (context.events.wants('ownership')) context.events.emit('ownership', { topic, partition: index, owned });
   }

@@ -6,10 +6,9 @@ import { within } from '../../time/deadline.js';
 import { Loop } from '../../time/loop.js';
 import type { HandlerSettings } from '../message-handler.interface.js';
 import type { PartitionProgress, TopicProgress } from '../../fleet/progress.js';
-import { PartitionOwnership } from './partition-ownership.js';
-import type { PartitionRun } from '../delivery/partition-run.js';
+import { PartitionOwnership, type SharedTopic } from './partition-ownership.js';
+import type { PartitionPipeline } from '../delivery/partition-pipeline.js';
 import type { TakenDeliveries } from '../delivery/taken-deliveries.js';
-import type { TopicHandling } from '../delivery/topic-handling.js';
 
 /** How long to wait for partitions that move before telling what this process owns, in milliseconds. */
 const PATIENCE = 2000;
@@ -18,7 +17,7 @@ const PATIENCE = 2000;
 export class TopicConsumer {
   /** How many partitions the topic has. */
   readonly partitions: number;
-  readonly #handling: TopicHandling;
+  readonly #handling: SharedTopic;
   /** Of the partitions that this process owns or is to own, and of those whose last messages it still handles. */
   readonly #ownerships = new Map<number, PartitionOwnership>();
   readonly #tellings: Loop;
@@ -26,7 +25,7 @@ export class TopicConsumer {
   #fleet: readonly object[] | undefined;
   #left = false;
 
-  constructor(handling: TopicHandling, partitions: number) {
+  constructor(handling: SharedTopic, partitions: number) {
     this.#handling = handling;
     this.partitions = partitions;
     this.#tellings = new Loop({ clock: handling.context.clock, run: () => this.#tellShare() });
@@ -48,21 +47,21 @@ export class TopicConsumer {
   }
 
   get progress(): TopicProgress {
-    const owned = this.#runs.map((run): PartitionProgress | undefined => run.progress);
+    const owned = this.#pipelines.map((pipeline): PartitionProgress | undefined => pipeline.progress);
     return {
       topic: this.topic,
       owned: owned.filter((one) => one !== undefined),
       stopped: !this.#handling.session.handles(this.topic),
-      handling: this.#runs.reduce((sum, { running }) => sum + running.unsettled.length, 0),
+      handling: this.#pipelines.reduce((sum, { run }) => sum + run.running.unsettled.length, 0),
       abandoned: this.#handling.abandoned.count(this.topic),
-      limitedSince: this.#handling.limiter.limitedSince,
-      starvedSince: this.#handling.starvation.since,
+      limitedSince: this.#handling.admission.limitedSince,
+      starvedSince: this.#handling.admission.starvedSince,
     };
   }
 
   /** Deliveries whose handlers run, and whose outcomes are not decided; such as `'42' of topic 'jobs' in Jobs.work`. */
   get unfinished(): string[] {
-    return this.#runs.flatMap(({ running }) =>
+    return this.#pipelines.flatMap(({ run: { running } }) =>
       [...running]
         .filter(({ settled, startedAt }) => !settled && startedAt !== undefined)
         .map(({ id }) => `${quoted(id)} of topic '${this.topic}' in ${this.#handling.handler.name}`),
@@ -71,18 +70,18 @@ export class TopicConsumer {
 
   /** Handler calls of which a delivery is not decided yet. */
   get calls(): number {
-    const calls = this.#runs.flatMap(({ running }) => running.unsettled.map(({ call }) => call));
+    const calls = this.#pipelines.flatMap(({ run: { running } }) => running.unsettled.map(({ call }) => call));
     return new Set(calls.filter((call) => call !== undefined)).size;
   }
 
   /** Outcomes that are not confirmed yet. */
   get unsettled(): number {
-    return this.#runs.reduce((sum, { unsettled }) => sum + unsettled, 0);
+    return this.#pipelines.reduce((sum, { unsettled }) => sum + unsettled, 0);
   }
 
   /** Outcomes that wait until Redis has room. */
   get waitingForRoom(): number {
-    return this.#runs.reduce((sum, { waitingForRoom }) => sum + waitingForRoom, 0);
+    return this.#pipelines.reduce((sum, { waitingForRoom }) => sum + waitingForRoom, 0);
   }
 
   /** Compares what this process holds with its share, and begins to take and to give up what differs. */
@@ -121,23 +120,23 @@ export class TopicConsumer {
 
   /** Other limits hold from now on. */
   changeLimits(limits: TopicLimits | undefined): void {
-    this.#handling.limiter.change(limits);
-    for (const run of this.#runs) run.lookAgain();
+    this.#handling.admission.changeLimits(limits);
+    for (const pipeline of this.#pipelines) pipeline.lookAgain();
   }
 
   /** There may be permits for this process, or others wait for those that it has. */
   permitsMoved(): void {
-    this.#handling.limiter.told();
+    this.#handling.admission.permitsMoved();
   }
 
   /** The deliveries of a partition that were taken, whoever owns it. */
   takenOf(index: number): TakenDeliveries {
-    return this.#ownership(index).run.taken;
+    return this.#ownership(index).pipeline.taken;
   }
 
   /** A receipt was used in another process. */
   leaseChanged(index: number, token: string, lease: number): void {
-    const taken = this.#ownerships.get(index)?.run.taken;
+    const taken = this.#ownerships.get(index)?.pipeline.taken;
     const delivery = taken?.find({ token });
     if (delivery) taken?.lasts(delivery, this.#handling.context.clock.now() + lease);
   }
@@ -149,17 +148,17 @@ export class TopicConsumer {
 
   /** To be called when the broker can be reached again: signals may have been lost. */
   recover(): void {
-    for (const run of this.#runs) run.renewLeases();
+    for (const pipeline of this.#pipelines) pipeline.renewLeases();
   }
 
   /** Looks into the partitions of this process: signals may have got lost. */
   lookAgain(): void {
-    for (const run of this.#runs) run.missedSignals();
+    for (const pipeline of this.#pipelines) pipeline.missedSignals();
   }
 
   /** Sends claims that are not answered again. */
   retryClaims(): void {
-    for (const run of this.#runs) run.retryClaim();
+    for (const pipeline of this.#pipelines) pipeline.retryClaim();
   }
 
   /** Stops the intake and hands the partitions over; handlers that run go on. */
@@ -167,7 +166,7 @@ export class TopicConsumer {
     this.#left = true;
     for (const ownership of this.#ownerships.values()) ownership.giveUp();
     await this.moved();
-    this.#handling.limiter.leave();
+    this.#handling.admission.leave();
   }
 
   /** Resolves once no partition is being taken or given up. Of those given up by then nothing is claimed any more. */
@@ -177,31 +176,30 @@ export class TopicConsumer {
 
   /** Resolves once no delivery is undecided. */
   async decided(): Promise<void> {
-    await Promise.all(this.#runs.map((run) => run.decided()));
+    await Promise.all(this.#pipelines.map((pipeline) => pipeline.run.decided()));
   }
 
   /** Gives back what still runs; to be called once the shutdown timeout is over. */
   releaseDeliveries(): void {
-    for (const run of this.#runs) run.releaseAll();
+    for (const pipeline of this.#pipelines) pipeline.run.releaseAll();
   }
 
   /** Resolves once every outcome is confirmed. */
   async settled(): Promise<void> {
-    await Promise.all(this.#runs.map((run) => run.allSettled()));
+    await Promise.all(this.#pipelines.map((pipeline) => pipeline.allSettled()));
   }
 
   async stop(): Promise<void> {
     this.#left = true;
     await Promise.all([
       this.#tellings.stop(),
-      this.#handling.limiter.stop(),
-      this.#handling.hold.stop(),
+      this.#handling.admission.stop(),
       ...Array.from(this.#ownerships.values(), (ownership) => ownership.close()),
     ]);
   }
 
-  get #runs(): PartitionRun[] {
-    return Array.from(this.#ownerships.values(), ({ run }) => run);
+  get #pipelines(): PartitionPipeline[] {
+    return Array.from(this.#ownerships.values(), ({ pipeline }) => pipeline);
   }
 
   #ownership(index: number): PartitionOwnership {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../time/clock.js';
-import type { HandlerSlots } from '../capacity/handler-slots.js';
+import type { HandlerSlots } from '../admission/handler-slots.js';
 import type { CheckedDelivery } from '../delivery/delivery-check.js';
-import type { Destination, Handover } from '../delivery/destination.interface.js';
+import type { Destination, Handover } from '../delivery/topic-handling.js';
 
 export interface ReceiverOptions {
   /** Most messages that it takes. */

@@ -50,13 +50,13 @@ export const moreGuards: readonly Mutation[] = [
   },
   {
     guard: 'slots: a handler has no more calls at once than may be',
-    file: 'consumer/capacity/handler-slots.ts',
+    file: 'consumer/admission/handler-slots.ts',
     find: 'return Math.max(0, this.#limit - this.#used);',
     replace: 'return Math.max(0, 2 * this.#limit - this.#used);',
   },
   {
     guard: 'priority: an earlier topic of a handler comes first',
-    file: 'consumer/capacity/handler-slots.ts',
+    file: 'consumer/admission/handler-slots.ts',
     find: 'if (this.#outranks(claimant)) {',
     replace: 'if (this.#outranks(claimant) && claimant.priority < 0) {',
   },
@@ -128,9 +128,9 @@ export const moreGuards: readonly Mutation[] = [
   },
   {
     guard: 'hold of a handler: it ends when its topic is resumed',
-    file: 'consumer/delivery/partition-claimer.ts',
-    find: "if (result.status === 'claimed') hold.ended(knownHold);",
-    replace: 'void knownHold;',
+    file: 'consumer/admission/claim-admission.ts',
+    find: "if (status === 'claimed') hold.ended(this.#knownHold);",
+    replace: 'void [status, hold];',
   },
   {
     guard: 'drain: what waits behind others of its key goes, too',
@@ -152,7 +152,7 @@ export const moreGuards: readonly Mutation[] = [
   },
   {
     guard: 'begin of a permit: it follows how far away Redis is',
-    file: 'consumer/capacity/begin-estimate.ts',
+    file: 'consumer/admission/begin-estimate.ts',
     find: 'get window(): BeginWindow {',
     replace: 'get window(): BeginWindow {\n    if (LEAST_SLACK > 0) return { lead: 0, slack: 50, ahead: 42 };',
   },
@@ -170,7 +170,7 @@ export const moreGuards: readonly Mutation[] = [
   },
   {
     guard: 'turns: what is due at the same time comes in the order of the topics',
-    file: 'consumer/capacity/handler-slots.ts',
+    file: 'consumer/admission/handler-slots.ts',
     find: 'if (other.isAboutToAsk) setOf',
     replace: 'if (other.isAboutToAsk && other.priority < 0) setOf',
   },
@@ -201,7 +201,7 @@ export const moreGuards: readonly Mutation[] = [
   {
     guard: 'failed claim: its slots go back to those that can use them',
     file: 'consumer/delivery/partition-claimer.ts',
-    find: 'wait: ${error.message}`);\n          this.#loseSlots();',
+    find: 'wait: ${error.message}`);\n          admission.loseSlots();',
     replace: 'wait: ${error.message}`);',
   },
   {

@@ -1,4 +1,4 @@
-import { BeginEstimate, BeginTimes, EXACTNESS } from '../../../lib/consumer/capacity/begin-estimate.js';
+import { BeginEstimate, BeginTimes, EXACTNESS } from '../../../lib/consumer/admission/begin-estimate.js';
 
 /** What an answer at local time 0 has permitted. */
 export function beginTimes(

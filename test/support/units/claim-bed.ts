@@ -4,7 +4,7 @@ import { tokenOf } from '../../../lib/store/deliveries/receipt.js';
 import { ownerOf } from '../../../lib/store/fleet/owner.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import type { Delivery } from '../../../lib/consumer/delivery/delivery.js';
-import { HandlerSlots, SlotPool } from '../../../lib/consumer/capacity/handler-slots.js';
+import { HandlerSlots, SlotPool } from '../../../lib/consumer/admission/handler-slots.js';
 import { PartitionClaimer } from '../../../lib/consumer/delivery/partition-claimer.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { testContext, testHandling } from './handling.js';

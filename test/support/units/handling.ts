@@ -1,18 +1,16 @@
 import type { TopicLimits } from '../../../lib/store/deliveries/limits.js';
 import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
+import { Admission } from '../../../lib/consumer/admission/admission.js';
 import { AbandonedCalls } from '../../../lib/consumer/delivery/abandoned-calls.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
-import { ConsumptionLog, TopicLog } from '../../../lib/consumer/capacity/consumption-log.js';
+import { ConsumptionLog, TopicLog } from '../../../lib/consumer/consumption-log.js';
 import { DeadLetterNotifier } from '../../../lib/consumer/delivery/dead-letter-notifier.js';
 import { HandlerDestination } from '../../../lib/consumer/delivery/handler-destination.js';
-import { HandlerSlots, SlotPool } from '../../../lib/consumer/capacity/handler-slots.js';
+import { HandlerSlots, SlotPool } from '../../../lib/consumer/admission/handler-slots.js';
 import { LeaseEnds } from '../../../lib/consumer/delivery/lease-ends.js';
 import type { HandlerSettings, MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
-import { SuspectQuota } from '../../../lib/consumer/capacity/suspect-quota.js';
-import { StarvationWatch } from '../../../lib/consumer/capacity/starvation-watch.js';
-import { TopicHold } from '../../../lib/consumer/capacity/topic-hold.js';
-import { TopicLimiter } from '../../../lib/consumer/capacity/topic-limiter.js';
-import type { TopicHandling } from '../../../lib/consumer/delivery/topic-handling.js';
+import { SuspectQuota } from '../../../lib/consumer/admission/suspect-quota.js';
+import type { SharedTopic } from '../../../lib/consumer/ownership/partition-ownership.js';
 import type { FleetMember } from '../../../lib/fleet/fleet-member.interface.js';
 import { Session } from '../../../lib/fleet/session.js';
 import { WorkMeter } from '../../../lib/fleet/work-meter.js';
@@ -98,10 +96,11 @@ export interface TestHandlingOptions {
   readonly topics?: TopicRegistry;
   /** Of the topic, whatever is stored. */
   readonly limits?: TopicLimits;
+  readonly onStarving?: () => void;
 }
 
 /** A topic `jobs` that `Jobs.work` handles. */
-export function testHandling(options: TestHandlingOptions = {}): TopicHandling {
+export function testHandling(options: TestHandlingOptions = {}): SharedTopic {
   const { context = testContext(), topic = 'jobs', settings, batch, priority = 0, handle = () => {} } = options;
   const handled = { topic, schema: undefined, settings: { ...SETTINGS, ...settings } };
   const { lease } = handled.settings;
@@ -113,19 +112,26 @@ export function testHandling(options: TestHandlingOptions = {}): TopicHandling {
     handler,
     destination: new HandlerDestination(context, handler),
     handled,
-    priority,
-    slots: options.slots ?? new HandlerSlots(new SlotPool(1000), 1000),
+    admission: new Admission({
+      context,
+      topic,
+      partitions: 8,
+      lease,
+      patience: HEARTBEAT,
+      limits: options.limits,
+      slots: options.slots ?? new HandlerSlots(new SlotPool(1000), 1000),
+      priority,
+      batch: batch ?? 1,
+      suspects: new SuspectQuota(),
+      onStarving: options.onStarving ?? (() => {}),
+    }),
     notifier: new DeadLetterNotifier(context, []),
     session: options.session ?? testSession(context, [topic]),
     topics: options.topics ?? testRegistry(context),
     abandoned: new AbandonedCalls(context),
     leaseEnds: new LeaseEnds(context.clock),
-    suspects: new SuspectQuota(),
     log: new TopicLog(consumption, topic),
-    starvation: new StarvationWatch(context.clock, () => {}),
     work: new WorkMeter(topic),
-    limiter: new TopicLimiter({ context, topic, lease, patience: HEARTBEAT, limits: options.limits }),
-    hold: new TopicHold({ context, topic, partitions: 8 }),
     onDataLost: () => {},
   };
 }

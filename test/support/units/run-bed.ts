@@ -6,9 +6,9 @@ import { ownerOf } from '../../../lib/store/fleet/owner.js';
 import type { PartitionSignal } from '../../../lib/store/fleet/signals.js';
 import type { AbandonedCalls } from '../../../lib/consumer/delivery/abandoned-calls.js';
 import { Delivery } from '../../../lib/consumer/delivery/delivery.js';
-import { HandlerSlots, SlotPool } from '../../../lib/consumer/capacity/handler-slots.js';
+import { HandlerSlots, SlotPool } from '../../../lib/consumer/admission/handler-slots.js';
 import type { HandlerSettings } from '../../../lib/consumer/message-handler.interface.js';
-import { PartitionRun } from '../../../lib/consumer/delivery/partition-run.js';
+import { PartitionPipeline } from '../../../lib/consumer/delivery/partition-pipeline.js';
 import type { QueueEvents } from '../../../lib/events/queue-events.interface.js';
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import { type EnvelopeFields, encodeEnvelope } from '../../../lib/messages/envelope.js';
@@ -40,7 +40,7 @@ export class RunBed {
   readonly warnings: string[] = [];
   /** Claims and settles, in the order in which they were sent. */
   readonly sent: ('claim' | 'settle')[] = [];
-  readonly run: PartitionRun;
+  readonly pipeline: PartitionPipeline;
   readonly abandoned: AbandonedCalls;
   /** Called before each call of the handler. */
   onCall = (): void => {};
@@ -120,12 +120,12 @@ export class RunBed {
     const handle = async (messages: readonly DelayedMessage[]): Promise<unknown> => this.#call(messages);
     const handling = testHandling({ context, settings, batch, slots, handle });
     this.abandoned = handling.abandoned;
-    this.run = new PartitionRun(handling, PARTITION);
+    this.pipeline = new PartitionPipeline(handling, PARTITION);
   }
 
   /** From now on the process owns the partition, in which nothing is due, and hears its signals. */
   own(): void {
-    this.run.start({ lost: () => {} }, ownerOf('epoch', 'me'));
+    this.pipeline.start({ lost: () => {} }, ownerOf('epoch', 'me'));
   }
 
   /** A delivery as a claim made it just now; due now, unless something else is said. */
@@ -159,12 +159,12 @@ export class RunBed {
 
   /** Has the run take deliveries; answers how many slots it uses. */
   hand(...deliveries: Delivery[]): number {
-    return this.run.take(deliveries, deliveries.length);
+    return this.pipeline.take(deliveries, deliveries.length);
   }
 
   /** Ids of the messages that run. */
   get running(): string[] {
-    return Array.from(this.run.running, ({ storedId }) => storedId);
+    return Array.from(this.pipeline.run.running, ({ storedId }) => storedId);
   }
 
   /** Ids of the messages of each call so far. */

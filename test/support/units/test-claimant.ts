@@ -1,4 +1,4 @@
-import type { Claimant, HandlerSlots } from '../../../lib/consumer/capacity/handler-slots.js';
+import type { Claimant, HandlerSlots } from '../../../lib/consumer/admission/handler-slots.js';
 
 /** Asks for slots and keeps what it is granted. */
 export class TestClaimant implements Claimant {

@@ -82,14 +82,14 @@ export const failureMutations = [
   },
   {
     guard: 'abandoned run: its message is not called again beside it',
-    file: 'consumer/delivery/at-least-once.ts',
+    file: 'consumer/delivery/delivery-guarantees.ts',
     find: 'if (!earlier) return false;',
     replace: 'if (earlier?.aborted !== false) return false;',
     scenario: 'hung-handlers',
   },
   {
     guard: 'abandoned run: it spends attempts',
-    file: 'consumer/delivery/earlier-run.ts',
+    file: 'consumer/delivery/delivery-guarantees.ts',
     find: 'return failedAttempt(error, message, backoff, { at: broker.now(), duration: 0 });',
     replace: 'void failedAttempt(error, message, backoff, { at: broker.now(), duration: 0 });\n    return RELEASED;',
     scenario: 'hung-handlers',
@@ -117,7 +117,7 @@ export const failureMutations = [
   },
   {
     guard: 'suspects: those of all partitions share the room',
-    file: 'consumer/capacity/suspect-quota.ts',
+    file: 'consumer/admission/suspect-quota.ts',
     find: 'this.#used += weight;',
     replace: 'this.#used += 0 * weight;',
     scenario: 'killing-message',

@@ -30,24 +30,24 @@ export const limitMutations = [
   },
   {
     guard: 'end of permits: a later answer does not renew them',
-    file: 'consumer/capacity/topic-limiter.ts',
+    file: 'consumer/admission/topic-limiter.ts',
     find: 'clock.now() >= this.#latestTerm.endsAt',
     replace: 'clock.now() >= Infinity',
-    spec: 'test/unit/consumer/capacity/topic-limiter.spec.ts',
+    spec: 'test/unit/consumer/admission/topic-limiter.spec.ts',
   },
   {
     guard: 'life of a permit: what was asked for too long ago begins no call',
-    file: 'consumer/delivery/at-least-once.ts',
+    file: 'consumer/admission/admission.ts',
     find: 'now <= mustBeginBy && ',
     replace: 'now <= mustBeginBy + 60_000 && ',
     spec: 'test/unit/consumer/delivery/limited-run.spec.ts',
   },
   {
     guard: 'begin of a permit: a standstill of the process is no measure of when it can be',
-    file: 'consumer/capacity/expected-time.ts',
+    file: 'consumer/admission/expected-time.ts',
     find: 'Math.min(time, isAnother ? this.#longest : this.#expected)',
     replace: 'time',
-    spec: 'test/unit/consumer/capacity/begin-estimate.spec.ts',
+    spec: 'test/unit/consumer/admission/begin-estimate.spec.ts',
   },
   {
     guard: 'turns: processes share what comes free of a rate',
@@ -65,10 +65,10 @@ export const limitMutations = [
   },
   {
     guard: 'shares: the partitions of a process share its permits',
-    file: 'consumer/capacity/permits.ts',
+    file: 'consumer/admission/permits.ts',
     find: 'for (let i = 0; i < asks.length && left > 0; i++) {',
     replace: 'for (let i = 0; i < 1 && left > 0; i++) {',
-    spec: 'test/unit/consumer/capacity/topic-limiter.spec.ts',
+    spec: 'test/unit/consumer/admission/topic-limiter.spec.ts',
   },
   {
     guard: 'log of a key: what began within the window counts',
@@ -101,7 +101,7 @@ export const limitMutations = [
   {
     guard: 'changed limits: partitions are looked into at once',
     file: 'consumer/ownership/topic-consumer.ts',
-    find: 'for (const run of this.#runs) run.lookAgain();',
+    find: 'for (const pipeline of this.#pipelines) pipeline.lookAgain();',
     replace: '',
     spec: 'test/unit/consumer/ownership/partition-sharing.spec.ts',
   },

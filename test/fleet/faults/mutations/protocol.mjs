@@ -58,7 +58,7 @@ export const protocolMutations = [
   },
   {
     guard: 'lease check after a wait: what its limits have let begin too late for its lease is given back',
-    file: 'consumer/delivery/at-least-once.ts',
+    file: 'consumer/admission/admission.ts',
     find: '&& now < endsAt && !aborted &&',
     replace: '&& (endsAt > 0 || aborted) &&',
     spec: 'test/unit/consumer/delivery/limited-run.spec.ts',
@@ -181,7 +181,7 @@ export const protocolMutations = [
   {
     guard: 'unanswered claim: its slots go back to those that can use them',
     file: 'consumer/delivery/partition-claimer.ts',
-    find: 'else this.#loseSlots();',
+    find: 'else this.#admission.loseSlots();',
     replace: 'else this.#patience.arm(Infinity);',
     spec: 'test/unit/consumer/delivery/unanswered-claims.spec.ts',
   },

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FlightTerm } from '../../../../lib/consumer/capacity/flight-term.js';
-import { Permits } from '../../../../lib/consumer/capacity/permits.js';
+import { FlightTerm, Permits } from '../../../../lib/consumer/admission/permits.js';
 import { RetryLaterError } from '../../../../lib/errors/handling.errors.js';
 import { RunBed } from '../../../support/units/run-bed.js';
 import { turns } from '../../../support/units/test-claimant.js';
@@ -25,7 +24,7 @@ describe('a delivery at most once', () => {
       ['acked', 'a'],
     ]);
     expect(bed.slotsFree).toBe(1);
-    expect(bed.run.running.size).toBe(0);
+    expect(bed.pipeline.run.running.size).toBe(0);
   });
 
   it.each([new Error('boom'), new RetryLaterError('1s'), undefined])(
@@ -80,14 +79,14 @@ describe('a delivery at most once', () => {
   it('waits for a slot if there is none, and is not given back', async () => {
     const bed = open();
     const [a, b] = [bed.delivery('a'), bed.delivery('b')];
-    expect(bed.run.take([a, b], 0)).toBe(0);
+    expect(bed.pipeline.take([a, b], 0)).toBe(0);
     await turns();
 
     expect(bed.called).toEqual([['a'], ['b']]);
-    expect(bed.run.running.size).toBe(2);
+    expect(bed.pipeline.run.running.size).toBe(2);
     for (const index of [0, 1]) bed.call(index).resolve();
     expect(await bed.outcomes()).toEqual([]);
-    expect(bed.run.isIdle).toBe(true);
+    expect(bed.pipeline.isIdle).toBe(true);
   });
 
   it('runs beside another message with its id', async () => {
@@ -107,7 +106,7 @@ describe('a delivery at most once', () => {
   it('has no lease to be renewed or to end', async () => {
     const bed = open();
     bed.take('a');
-    bed.run.renewLeases();
+    bed.pipeline.renewLeases();
     await bed.clock.advance(10_000_000);
 
     expect(bed.call(0).messages[0]?.signal.aborted).toBe(false);
@@ -116,7 +115,7 @@ describe('a delivery at most once', () => {
   it('is lost if a shutdown does not wait for it any longer', async () => {
     const bed = open();
     bed.take('a');
-    bed.run.releaseAll();
+    bed.pipeline.run.releaseAll();
 
     expect(await bed.outcomes()).toEqual([]);
     expect(bed.call(0).messages[0]?.signal.reason).toMatchObject({ code: 'SHUTDOWN' });

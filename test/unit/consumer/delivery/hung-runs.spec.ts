@@ -22,7 +22,7 @@ describe('a redelivery whose earlier run has not ended', () => {
       ['a', 'release'],
     ]);
     expect(bed.slotsFree).toBe(1);
-    expect(bed.run.running.size).toBe(0);
+    expect(bed.pipeline.run.running.size).toBe(0);
     expect(bed.take('a')).toBe(1);
     expect(bed.called).toEqual([['a'], ['a']]);
   });
@@ -67,7 +67,7 @@ describe('a redelivery whose earlier run has not ended', () => {
 
   it('is given back at once if this process gives the partition up', async () => {
     const { bed } = redelivered();
-    await bed.run.stop();
+    await bed.pipeline.stop();
 
     expect(await bed.outcomes()).toEqual([['a', 'release']]);
     expect(bed.called).toEqual([['a']]);
@@ -79,7 +79,7 @@ describe('a redelivery whose earlier run has not ended', () => {
     expect(await bed.outcomes()).toEqual([['a', 'release']]);
     bed.call(0).resolve();
     expect(await bed.outcomes()).toHaveLength(3);
-    expect(bed.run.running.size).toBe(0);
+    expect(bed.pipeline.run.running.size).toBe(0);
   });
 });
 

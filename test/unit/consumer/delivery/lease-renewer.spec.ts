@@ -5,7 +5,6 @@ import type { Partition } from '../../../../lib/store/partition.js';
 import { EmbeddedBroker } from '../../../../lib/engines/embedded/embedded.broker.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 import { Call, Delivery } from '../../../../lib/consumer/delivery/delivery.js';
-import { HandlerSlots, SlotPool } from '../../../../lib/consumer/capacity/handler-slots.js';
 import { LeaseRenewer } from '../../../../lib/consumer/delivery/lease-renewer.js';
 import { RunningDeliveries } from '../../../../lib/consumer/delivery/running-deliveries.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';
@@ -207,7 +206,7 @@ describe('a handler that runs for longer than three leases', () => {
 
   it('is one for all messages of a batch', async () => {
     const { clock, warnings, begin } = new Bed();
-    const slots = new HandlerSlots(new SlotPool(2), 2);
+    const slots = { freeSlot: () => {} };
     const call = new Call([], slots);
     for (let i = 0; i < 25; i++) begin(`m${i}`).call = call;
     begin('other').call = new Call([], slots);

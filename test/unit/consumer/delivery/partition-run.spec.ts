@@ -66,7 +66,7 @@ describe('a dead letter of a partition that another process owns by then', () =>
   it('is kept within the limits all the same, and for as long as this process lives', async () => {
     const bed = new RunBed({ settings: { deadLetter: { maxAge: 1000, maxCount: undefined } } });
     bed.hand(bed.delivery('a', { attempts: 1 }));
-    await bed.run.stop();
+    await bed.pipeline.stop();
     bed.trimmed = bed.clock.now() + 1000;
     bed.call(0).reject(new Error('in vain'));
     expect(await bed.outcomes()).toEqual([['a', 'dead']]);
@@ -175,7 +175,7 @@ describe('PartitionRun with batches', () => {
       ]);
       expect(bed.called).toEqual([]);
       expect(bed.slotsFree).toBe(1);
-      expect(bed.run.running.size).toBe(0);
+      expect(bed.pipeline.run.running.size).toBe(0);
     });
 
     it('and does not call with what was given back while a check took its time', async () => {
@@ -183,7 +183,7 @@ describe('PartitionRun with batches', () => {
       const answers: ((stored: StoredMessage | undefined) => void)[] = [];
       bed.lookUp = async () => new Promise((resolve) => answers.push(resolve));
       bed.hand(bed.delivery('a'), bed.delivery('crashed', { attempt: 4 }));
-      bed.run.releaseAll();
+      bed.pipeline.run.releaseAll();
       expect(answers).toHaveLength(1);
       answers[0]?.(undefined);
 
@@ -193,7 +193,7 @@ describe('PartitionRun with batches', () => {
       ]);
       expect(bed.called).toEqual([]);
       expect(bed.slotsFree).toBe(1);
-      expect(bed.run.running.size).toBe(0);
+      expect(bed.pipeline.run.running.size).toBe(0);
     });
   });
 
@@ -217,7 +217,7 @@ describe('PartitionRun with batches', () => {
     bed.call(1).resolve();
     await turns();
     expect(bed.slotsFree).toBe(2);
-    expect(bed.run.running.size).toBe(0);
+    expect(bed.pipeline.run.running.size).toBe(0);
   });
 
   describe('limits the time of a call', () => {
@@ -239,12 +239,12 @@ describe('PartitionRun with batches', () => {
       ]);
       expect(bed.slotsFree).toBe(1);
       // What still runs keeps its messages from running twice.
-      expect(bed.run.running.size).toBe(3);
+      expect(bed.pipeline.run.running.size).toBe(3);
       bed.call(0).resolve();
       await turns();
       expect(await bed.outcomes()).toHaveLength(3);
       expect(bed.slotsFree).toBe(1);
-      expect(bed.run.running.size).toBe(0);
+      expect(bed.pipeline.run.running.size).toBe(0);
     });
 
     it('and calls a backoff function once, even if the handler throws afterwards', async () => {
@@ -278,7 +278,7 @@ describe('PartitionRun with batches', () => {
     const bed = new RunBed({ batch: 2 });
     bed.take('a', 'b', 'c');
     const signals = bed.calls.flatMap(({ messages }) => messages.map(({ signal }) => signal));
-    bed.run.releaseAll();
+    bed.pipeline.run.releaseAll();
 
     expect(signals.map((signal) => signal.reason as unknown)).toMatchObject(
       ['a', 'b', 'c'].map(() => ({ code: 'SHUTDOWN' })),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HandlerSlots, SlotPool } from '../../../../lib/consumer/capacity/handler-slots.js';
+import { HandlerSlots, SlotPool } from '../../../../lib/consumer/admission/handler-slots.js';
 import { SeededRandom } from '../../../support/random.js';
 import { TestClaimant, turns } from '../../../support/units/test-claimant.js';
 

@@ -103,7 +103,7 @@ describe('deliveries that there is no slot for', () => {
     const bed = new RunBed({ batch });
     const deliveries = ['a', 'b', 'c', 'd', 'e'].map((id) => bed.delivery(id));
 
-    expect(bed.run.take(deliveries, slots)).toBe(slots);
+    expect(bed.pipeline.take(deliveries, slots)).toBe(slots);
     expect(bed.calls.map(({ ids }) => ids)).toEqual(handled);
     expect(await bed.outcomes()).toEqual(back.map((id) => [id, 'release']));
   });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { EmbeddedBroker } from '../../../../lib/engines/embedded/embedded.broker.js';
-import { ListedSchedules } from '../../../../lib/consumer/upkeep/listed-schedules.js';
+import { ListedSchedules } from '../../../../lib/consumer/upkeep/schedule-runner.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 
 const PARTITION = { topic: 'reports', index: 0 };

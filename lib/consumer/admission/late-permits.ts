@@ -1,19 +1,19 @@
-import { whenPermitted } from '../capacity/begin-estimate.js';
-import type { Delivery } from './delivery.js';
-import type { LimitedClaimant, Permits } from '../capacity/permits.js';
-import type { TopicHandling } from './topic-handling.js';
-import type { TopicLimiter } from '../capacity/topic-limiter.js';
+import type { Clock } from '../../time/clock.js';
+import { whenPermitted } from './begin-estimate.js';
+import type { Admitted, LimitedClaimant, Permits } from './permits.js';
+import type { TopicLimiter } from './topic-limiter.js';
 
 type PermitSource = Pick<TopicLimiter, 'take' | 'keepsWaiting'>;
 
-/** What a call of the handler consists of. */
-type Checked = readonly { readonly delivery: Delivery }[];
-
 /** Waits for the time from which limits let a call begin that cannot be given back. */
-export async function untilRenewed(handling: TopicHandling, checked: Checked): Promise<void> {
-  const deliveries = checked.map(({ delivery }) => delivery);
-  do await whenPermitted(handling.context.clock, checked);
-  while (await renewPermits(handling, deliveries));
+export async function untilRenewed(
+  clock: Clock,
+  limiter: PermitSource,
+  together: readonly { readonly delivery: Admitted }[],
+): Promise<void> {
+  const deliveries = together.map(({ delivery }) => delivery);
+  do await whenPermitted(clock, together);
+  while (await renewPermits(clock, limiter, deliveries));
 }
 
 /**
@@ -23,10 +23,11 @@ export async function untilRenewed(handling: TopicHandling, checked: Checked): P
  * @returns whether any was over; then there is another time from which they may begin
  */
 export async function renewPermits(
-  { context, limiter }: { readonly context: Pick<TopicHandling['context'], 'clock'>; readonly limiter: PermitSource },
-  deliveries: readonly Delivery[],
+  clock: Clock,
+  limiter: PermitSource,
+  deliveries: readonly Admitted[],
 ): Promise<boolean> {
-  const now = context.clock.now();
+  const now = clock.now();
   const late = deliveries.filter(({ permits }) => permits?.isOver(now));
   if (late.length === 0) return false;
   for (const delivery of late) {

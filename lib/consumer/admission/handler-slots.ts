@@ -264,6 +264,15 @@ export class HandlerSlots {
   }
 }
 
+/** The place of a topic among those of its handler. */
+export interface HandlerPlace {
+  readonly slots: HandlerSlots;
+  /** 0 for the first. */
+  readonly priority: number;
+  /** Most messages for a slot. */
+  readonly batch: number;
+}
+
 function isAboutToAsk(claimant: Claimant): boolean {
   return claimant.isAboutToAsk === true;
 }

@@ -1,18 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { Delivery } from '../../../../lib/consumer/delivery/delivery.js';
-import { HandlerSlots, SlotPool } from '../../../../lib/consumer/capacity/handler-slots.js';
-import { SlotQueue } from '../../../../lib/consumer/delivery/slot-queue.js';
-import { testHandling } from '../../../support/units/handling.js';
+import { HandlerSlots, SlotPool } from '../../../../lib/consumer/admission/handler-slots.js';
+import { SlotQueue } from '../../../../lib/consumer/admission/slot-queue.js';
 import { turns } from '../../../support/units/test-claimant.js';
 
-function build({ limit = 2, batch }: { limit?: number; batch?: number } = {}) {
+function build({ limit = 2, batch = 1 }: { limit?: number; batch?: number } = {}) {
   const pool = new SlotPool(limit);
   const slots = new HandlerSlots(pool, limit);
   const begun: string[][] = [];
-  const queue = new SlotQueue(testHandling({ slots, batch }), (deliveries) =>
-    begun.push(deliveries.map(({ id }) => id)),
-  );
-  const add = (...ids: string[]): void => queue.add(ids.map((id) => ({ id }) as Delivery));
+  const queue = new SlotQueue<string>({ slots, batch, priority: 0 }, (ids) => begun.push([...ids]));
+  const add = (...ids: string[]): void => queue.add(ids);
   return { pool, slots, begun, queue, add };
 }
 
@@ -57,7 +53,7 @@ describe('SlotQueue', () => {
   it('gives up what still waits', async () => {
     const { pool, slots, begun, queue, add } = build({ limit: 1 });
     add('a', 'b', 'c');
-    expect(queue.giveUp().map(({ id }) => id)).toEqual(['b', 'c']);
+    expect(queue.giveUp()).toEqual(['b', 'c']);
     slots.release(1);
     await turns();
 

@@ -1,14 +1,12 @@
 import { type Limits, type TopicLimits, keyLimits, sharedLimits } from '../../store/deliveries/limits.js';
 import type { PermitReply, ReturnedPermits } from '../../store/deliveries/permits.js';
-import type { Timer } from '../../time/clock.js';
 import { Loop } from '../../time/loop.js';
 import type { Startable } from '../../time/startable.interface.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import { BeginEstimate, BeginTimes } from './begin-estimate.js';
-import { FlightTerm } from './flight-term.js';
-import { LimitedState } from './limited-state.js';
 import { PermitCalls } from './permit-calls.js';
-import { type Ask, type LimitedClaimant, type PermitOwner, Permits, shareOut } from './permits.js';
+import { PermitLine } from './permit-line.js';
+import { type Ask, FlightTerm, type LimitedClaimant, type PermitOwner, Permits, shareOut } from './permits.js';
 
 /** How soon to ask again after a call has failed, in milliseconds. */
 const RETRY_PAUSE = 250;
@@ -38,7 +36,7 @@ export class TopicLimiter implements Startable, PermitOwner {
   #keyLimits: Limits | undefined;
   #asks: Ask[] = [];
   /** Those that got nothing. */
-  readonly #waiting = new Set<LimitedClaimant>();
+  readonly #line: PermitLine;
   #latestTerm = new FlightTerm();
   /** Others may wait for what it has. */
   #isAsked = false;
@@ -47,14 +45,9 @@ export class TopicLimiter implements Startable, PermitOwner {
   #sequence = 0;
   #stopped = false;
   readonly #begins = new BeginEstimate();
-  /** How many claimants were told to ask again, and have not asked yet. */
-  #told = 0;
-  /** Before then there is nothing to be had. These times are epoch milliseconds on the local clock. */
-  #opensAt = -Infinity;
+  /** These times are epoch milliseconds on the local clock. */
   #renewAt = Infinity;
   #retriesAt = -Infinity;
-  readonly #limited: LimitedState;
-  #opening: Timer | undefined;
   /** Those whose asks the call under way is to answer. */
   #asked: readonly Ask[] = [];
   /** Other limits hold since the latest call. */
@@ -64,7 +57,7 @@ export class TopicLimiter implements Startable, PermitOwner {
     this.#options = options;
     this.#set(options.limits);
     const { context, topic } = options;
-    this.#limited = new LimitedState(context, topic);
+    this.#line = new PermitLine(context, topic);
     this.#broker = new PermitCalls(context, topic, () => this.#dismiss());
     this.#calls = new Loop({ clock: context.clock, run: () => this.#run(), gather: true });
   }
@@ -81,7 +74,7 @@ export class TopicLimiter implements Startable, PermitOwner {
 
   /** Since when messages wait for permits; epoch milliseconds on the local clock, `undefined` if none do. */
   get limitedSince(): number | undefined {
-    return this.#limited.since;
+    return this.#line.limitedSince;
   }
 
   /**
@@ -90,12 +83,12 @@ export class TopicLimiter implements Startable, PermitOwner {
    * @param free slots
    */
   shareOf(free: number): number {
-    return Math.max(1, Math.ceil(free / Math.max(1, this.#told)));
+    return this.#line.shareOf(free);
   }
 
   /** Whether a claimant waits to be told. */
   keepsWaiting(claimant: LimitedClaimant): boolean {
-    return this.#waiting.has(claimant);
+    return this.#line.has(claimant);
   }
 
   /** Other limits hold from now on. */
@@ -103,7 +96,7 @@ export class TopicLimiter implements Startable, PermitOwner {
     this.#set(limits);
     this.#hasChanged = this.#sequence > 0;
     this.#calls.poke();
-    this.#open();
+    this.#line.open();
   }
 
   #set(limits: TopicLimits | undefined): void {
@@ -122,11 +115,8 @@ export class TopicLimiter implements Startable, PermitOwner {
   leave(): void {
     this.#stopped = true;
     this.#broker.giveUp();
-    this.#opening?.cancel();
     for (const { answer } of this.#asks.splice(0)) answer(this.#none());
-    // Whoever waits learns that there is nothing more.
-    this.#wake();
-    this.#limited.end();
+    this.#line.close();
     if (this.#sequence > 0) this.#calls.poke();
   }
 
@@ -142,11 +132,9 @@ export class TopicLimiter implements Startable, PermitOwner {
    * @returns none if a limit allows no more; then the claimant is told when to ask again. Never rejects
    */
   async take(claimant: LimitedClaimant, wanted: number): Promise<Permits> {
-    this.#waiting.delete(claimant);
-    this.#told = Math.max(0, this.#told - 1);
-    const { clock } = this.#options.context;
+    this.#line.came(claimant);
     if (this.#stopped) return this.#none();
-    const isEarly = clock.now() < this.#opensAt && this.#usable === 0;
+    const isEarly = !this.#line.isOpen && this.#usable === 0;
     if (!this.#broker.isLate && !isEarly) {
       return new Promise((answer) => {
         this.#asks.push({ claimant, wanted, answer });
@@ -154,21 +142,20 @@ export class TopicLimiter implements Startable, PermitOwner {
       });
     }
     // Whoever comes while an answer is late is told once it is there.
-    if (this.#broker.isLate) this.#waiting.add(claimant);
-    else this.#wait(claimant);
+    if (this.#broker.isLate) this.#line.add(claimant);
+    else this.#line.wait(claimant);
     return this.#none();
   }
 
   /** A claimant wants nothing any more. */
   forget(claimant: LimitedClaimant): void {
-    this.#waiting.delete(claimant);
-    if (this.#waiting.size === 0) this.#limited.end();
+    this.#line.forget(claimant);
   }
 
   /** Another process has told that there may be permits, or that it waits for some. */
   told(): void {
     this.#isAsked = this.#term.held > 0;
-    this.#open();
+    this.#line.open();
     if (this.#isAsked) this.#calls.poke();
   }
 
@@ -181,7 +168,7 @@ export class TopicLimiter implements Startable, PermitOwner {
   ended(term: FlightTerm, count: number): void {
     term.used -= count;
     if (term !== this.#term) return;
-    if (this.#usable > 0 && this.#waiting.size > 0) this.#wake();
+    if (this.#usable > 0 && !this.#line.isEmpty) this.#line.wake();
     else if (term.idle > 0) this.#calls.poke();
   }
 
@@ -200,35 +187,6 @@ export class TopicLimiter implements Startable, PermitOwner {
     return new Permits(this, { count: 0, permittedAt: 0, begin: undefined, term: undefined });
   }
 
-  /** There may be permits by now. */
-  #open(): void {
-    this.#opensAt = -Infinity;
-    this.#wake();
-  }
-
-  /** Tells those that wait to ask again. */
-  #wake(): void {
-    this.#opening?.cancel();
-    this.#opening = undefined;
-    const waiting = [...this.#waiting];
-    this.#waiting.clear();
-    this.#told = waiting.length;
-    for (const claimant of waiting) claimant.lookAgain();
-    this.#told = 0;
-  }
-
-  #wait(claimant: LimitedClaimant): void {
-    if (this.#stopped) return;
-    this.#waiting.add(claimant);
-    this.#openLater();
-  }
-
-  #openLater(): void {
-    const { clock } = this.#options.context;
-    if (this.#stopped) return;
-    this.#opening ??= clock.setTimer(Math.max(0, this.#opensAt - clock.now()), () => this.#open());
-  }
-
   /**
    * Answers all that was asked for by now, with one call at most. Never rejects.
    *
@@ -241,13 +199,12 @@ export class TopicLimiter implements Startable, PermitOwner {
       return this.#retriesAt - clock.now();
     }
     // Who says nothing of what it waits for counts as one that wants nothing any more.
-    if (this.#waiting.size > 0 && this.#hasToTell(0)) this.#open();
+    if (!this.#line.isEmpty && this.#hasToTell(0)) this.#line.open();
     const asks = this.#asks;
     this.#asks = [];
     const unmet = this.#useIdle(asks);
     const wanted = unmet.reduce((sum, ask) => sum + ask.wanted, 0);
-    const isOpen = clock.now() >= this.#opensAt;
-    if ((wanted > 0 && isOpen) || this.#hasToTell(wanted)) await this.#call(unmet, wanted);
+    if ((wanted > 0 && this.#line.isOpen) || this.#hasToTell(wanted)) await this.#call(unmet, wanted);
     else this.#refuse(unmet);
     return this.#nextRun();
   }
@@ -264,7 +221,7 @@ export class TopicLimiter implements Startable, PermitOwner {
       if (count > 0) ask.answer(new Permits(this, { count, permittedAt: 0, begin: undefined, term }));
       else unmet.push(ask);
     });
-    if (unmet.length === 0) this.#limited.end();
+    if (unmet.length === 0) this.#line.ends();
     return unmet;
   }
 
@@ -316,7 +273,7 @@ export class TopicLimiter implements Startable, PermitOwner {
       term.held = reply.held;
       term.keep = reply.keep ?? Infinity;
       // From when it was sent, since the next call takes as long until it is there.
-      this.#opensAt = reply.wait === undefined ? -Infinity : sentAt + reply.wait;
+      this.#line.closeUntil(reply.wait === undefined ? -Infinity : sentAt + reply.wait);
       this.#renewAt = term.held > 0 ? sentAt + lease / RENEWALS : Infinity;
       this.#hand(this.#asked, reply);
       for (const to of reply.sessions)
@@ -324,18 +281,18 @@ export class TopicLimiter implements Startable, PermitOwner {
     } catch (failure) {
       events.emit('errors', { source: 'limit', topic, error: failure });
       this.#retriesAt = clock.now() + RETRY_PAUSE;
-      this.#opensAt = this.#retriesAt;
+      this.#line.closeUntil(this.#retriesAt);
       this.#refuse(this.#asked);
     } finally {
       this.#asked = [];
-      if (this.#waiting.size > 0) this.#openLater();
+      if (!this.#line.isEmpty) this.#line.openInTime();
     }
   }
 
   /** Nobody waits for the answer with slots; what it permits is used by whoever asks then, or given back. */
   #dismiss(): void {
     for (const { claimant, answer } of [...this.#asked, ...this.#asks.splice(0)]) {
-      this.#waiting.add(claimant);
+      this.#line.add(claimant);
       answer(this.#none());
     }
     this.#asked = [];
@@ -349,21 +306,21 @@ export class TopicLimiter implements Startable, PermitOwner {
       // Those who have asked have given up waiting, and are told to ask again.
       begin?.ready(this.#options.context.clock.now());
       this.unused(permittedAt, permitted);
-      return this.#open();
+      return this.#line.open();
     }
     if (term) term.used += permitted;
-    if (wait === undefined) this.#limited.end();
-    else if (asks.length > 0) this.#limited.begin();
+    if (wait === undefined) this.#line.ends();
+    else if (asks.length > 0) this.#line.begins();
     asks.forEach(({ claimant, answer }, i) => {
       const count = shares[i] as number;
-      if (count === 0) this.#wait(claimant);
+      if (count === 0) this.#line.wait(claimant);
       answer(new Permits(this, { count, permittedAt, begin, term }));
     });
   }
 
   #refuse(asks: readonly Ask[]): void {
     for (const { claimant, answer } of asks) {
-      this.#wait(claimant);
+      this.#line.wait(claimant);
       answer(this.#none());
     }
   }

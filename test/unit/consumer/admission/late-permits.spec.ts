@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import { renewPermits } from '../../../../lib/consumer/delivery/late-permits.js';
-import { FlightTerm } from '../../../../lib/consumer/capacity/flight-term.js';
-import { type LimitedClaimant, Permits } from '../../../../lib/consumer/capacity/permits.js';
+import { renewPermits } from '../../../../lib/consumer/admission/late-permits.js';
+import { FlightTerm, type LimitedClaimant, Permits } from '../../../../lib/consumer/admission/permits.js';
 import { beginTimes } from '../../../support/units/begin-times.js';
 import { RunBed } from '../../../support/units/run-bed.js';
 import { turns } from '../../../support/units/test-claimant.js';
@@ -51,7 +50,7 @@ it('renews what is over, one by one as limits allow it, and leaves the rest', as
     delivery.begin = delivery.permits.begin && [delivery.permits.begin];
   }
   let renewed: boolean | undefined;
-  void renewPermits({ context: { clock: bed.clock }, limiter }, deliveries).then((result) => (renewed = result));
+  void renewPermits(bed.clock, limiter, deliveries).then((result) => (renewed = result));
   for (let i = 0; i < 2; i++) {
     await turns(5);
     expect(renewed).toBeUndefined();
@@ -62,7 +61,7 @@ it('renews what is over, one by one as limits allow it, and leaves the rest', as
   expect(renewed).toBe(true);
   const now = bed.clock.now();
   expect(deliveries.map(({ mustBeginBy }) => mustBeginBy - now)).toEqual([50, 50, 0]);
-  expect(await renewPermits({ context: { clock: bed.clock }, limiter }, deliveries)).toBe(false);
+  expect(await renewPermits(bed.clock, limiter, deliveries)).toBe(false);
 });
 
 it('renews what may not be in flight any more, since its process was away for a lease', async () => {
@@ -73,7 +72,7 @@ it('renews what may not be in flight any more, since its process was away for a 
   const term = Object.assign(new FlightTerm(), { endsAt: bed.clock.now() });
   late.permits = new Permits(OWNER, { count: 1, permittedAt: 0, begin: undefined, term });
   expect(late.permits.mayBegin(bed.clock.now())).toBe(false);
-  expect(await renewPermits({ context: { clock: bed.clock }, limiter }, [late])).toBe(true);
+  expect(await renewPermits(bed.clock, limiter, [late])).toBe(true);
   expect(late.permits.endsAt).toBe(Infinity);
 });
 
@@ -84,6 +83,6 @@ it('lets them begin once there will be no permits any more', async () => {
   late.permits = limiter.permits(1, bed.clock.now() - 1);
   late.begin = late.permits.begin && [late.permits.begin];
   limiter.left = undefined;
-  expect(await renewPermits({ context: { clock: bed.clock }, limiter }, [late])).toBe(true);
+  expect(await renewPermits(bed.clock, limiter, [late])).toBe(true);
   expect(late.mustBeginBy).toBe(Infinity);
 });

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { EXACTNESS } from '../../../../lib/consumer/capacity/begin-estimate.js';
+import { EXACTNESS } from '../../../../lib/consumer/admission/begin-estimate.js';
 import type { TopicLimits } from '../../../../lib/store/deliveries/limits.js';
 import { AT_ONCE, type PermitRequest } from '../../../../lib/store/deliveries/permits.js';
 import { EmbeddedBroker } from '../../../../lib/engines/embedded/embedded.broker.js';
 import { wrapBroker } from '../../../../lib/store/wrap-broker.js';
-import type { LimitedClaimant, Permits } from '../../../../lib/consumer/capacity/permits.js';
-import { TopicLimiter } from '../../../../lib/consumer/capacity/topic-limiter.js';
+import type { LimitedClaimant, Permits } from '../../../../lib/consumer/admission/permits.js';
+import { TopicLimiter } from '../../../../lib/consumer/admission/topic-limiter.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 import { HEARTBEAT, testContext } from '../../../support/units/handling.js';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { EmbeddedBroker } from '../../../../lib/engines/embedded/embedded.broker.js';
 import { wrapBroker } from '../../../../lib/store/wrap-broker.js';
-import { PermitCalls } from '../../../../lib/consumer/capacity/permit-calls.js';
+import { PermitCalls } from '../../../../lib/consumer/admission/permit-calls.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 import { sleep } from '../../../../lib/time/sleep.js';
 import { testContext } from '../../../support/units/handling.js';

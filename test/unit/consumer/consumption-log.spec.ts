@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ManualClock } from '../../../../lib/testing/manual-clock.js';
-import { ConsumptionLog, TopicLog } from '../../../../lib/consumer/capacity/consumption-log.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
+import { ConsumptionLog, TopicLog } from '../../../lib/consumer/consumption-log.js';
 
 function start() {
   const lines: string[] = [];

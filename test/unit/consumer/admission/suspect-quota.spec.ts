@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SUSPECT_ROOM } from '../../../../lib/store/deliveries/claim.js';
-import { SuspectQuota } from '../../../../lib/consumer/capacity/suspect-quota.js';
+import { SuspectQuota } from '../../../../lib/consumer/admission/suspect-quota.js';
 
 describe('SuspectQuota', () => {
   it('has room for one claim at a time', () => {

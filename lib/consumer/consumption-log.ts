@@ -1,5 +1,5 @@
-import type { Log } from '../../log.js';
-import type { Clock, Timer } from '../../time/clock.js';
+import type { Log } from '../log.js';
+import type { Clock, Timer } from '../time/clock.js';
 
 /** Up to so many topics have lines of their own at levels `log` and `warn`; of more there is a line for all of them. */
 const FEW_TOPICS = 2;

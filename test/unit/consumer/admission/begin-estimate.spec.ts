@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { BeginEstimate, whenPermitted } from '../../../../lib/consumer/capacity/begin-estimate.js';
-import { Permits } from '../../../../lib/consumer/capacity/permits.js';
+import { BeginEstimate, whenPermitted } from '../../../../lib/consumer/admission/begin-estimate.js';
+import { Permits } from '../../../../lib/consumer/admission/permits.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 import { beginTimes } from '../../../support/units/begin-times.js';
 
