@@ -197,7 +197,10 @@ export const ScheduleBody = body(
     ...allPassed<ScheduleRule>(SCHEDULE_RULES),
     startAt: timeOf<undefined>(SCHEDULE_RULES.startAt),
     endAt: timeOf<undefined>(SCHEDULE_RULES.endAt),
-    options: option('How the messages of the schedule are published.', passed<ScheduledMessageOptions>(objectOf(OF_SCHEDULES))),
+    options: option(
+      'How the messages of the schedule are published.',
+      passed<ScheduledMessageOptions>(objectOf(OF_SCHEDULES)),
+    ),
   },
 );
 

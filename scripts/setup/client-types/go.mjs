@@ -126,9 +126,9 @@ ${parts.join('\n')}`;
 
   #codes() {
     const { type } = this.#fieldAt('Problem.code');
-    const names = type.values.map((code) => {
-      const words = code.toLowerCase().replaceAll('_', '-');
-      return [`Err${pascalCase(words).replace('Json', 'JSON')}`, code];
+    const names = type.values.map((value) => {
+      const words = value.toLowerCase().replaceAll('_', '-');
+      return [`Err${pascalCase(words).replace('Json', 'JSON')}`, value];
     });
     return ['// The codes of the gateway; its guide says what to do about each.', ...constants(names, 'Code'), ''].join(
       '\n',
