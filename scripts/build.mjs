@@ -10,6 +10,7 @@ import { build as buildPages } from 'vite';
 
 import { writeAnswerTable } from './setup/answer-table.mjs';
 import { bundle } from './setup/bundle.mjs';
+import { writeClientTypes } from './setup/client-types.mjs';
 import { SetupFailure, runScript } from './setup/failure.mjs';
 import { writeScriptTable } from './setup/lua-script-table.mjs';
 import { readScripts } from './setup/lua-scripts.mjs';
@@ -29,7 +30,7 @@ await runScript(async () => {
   writeScriptTable();
   writeAnswerTable();
   writeScripts();
-  await Promise.all([writeCode(), writePages(), writeDeclarations()]);
+  await Promise.all([writeCode(), writePages(), writeDeclarations(), writeClientTypes()]);
   return 0;
 });
 

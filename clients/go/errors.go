@@ -13,31 +13,6 @@ type Code string
 
 func (c Code) Error() string { return string(c) }
 
-// The codes of the gateway; its guide says what to do about each.
-const (
-	ErrInvalidArgument      Code = "INVALID_ARGUMENT"
-	ErrInvalidJSON          Code = "INVALID_JSON"
-	ErrInvalidPayload       Code = "INVALID_PAYLOAD"
-	ErrSerialization        Code = "SERIALIZATION"
-	ErrUnauthorized         Code = "UNAUTHORIZED"
-	ErrForbidden            Code = "FORBIDDEN"
-	ErrNotFound             Code = "NOT_FOUND"
-	ErrTopicNotServed       Code = "TOPIC_NOT_SERVED"
-	ErrMessageNotFound      Code = "MESSAGE_NOT_FOUND"
-	ErrScheduleNotFound     Code = "SCHEDULE_NOT_FOUND"
-	ErrMethodNotAllowed     Code = "METHOD_NOT_ALLOWED"
-	ErrDuplicateMessage     Code = "DUPLICATE_MESSAGE"
-	ErrConfiguration        Code = "CONFIGURATION"
-	ErrPayloadTooLarge      Code = "PAYLOAD_TOO_LARGE"
-	ErrBodyTooLarge         Code = "BODY_TOO_LARGE"
-	ErrUnsupportedMediaType Code = "UNSUPPORTED_MEDIA_TYPE"
-	ErrTooManyWaiting       Code = "TOO_MANY_WAITING"
-	ErrInternal             Code = "INTERNAL"
-	ErrBrokerUnavailable    Code = "BROKER_UNAVAILABLE"
-	ErrNotReplicated        Code = "NOT_REPLICATED"
-	ErrReceiverUnavailable  Code = "RECEIVER_UNAVAILABLE"
-)
-
 // The codes of this client.
 const (
 	// ErrGatewayUnreachable: nothing has answered.
@@ -63,13 +38,6 @@ type Error struct {
 	// retryAfter is how long the gateway asks to wait, if it does.
 	retryAfter time.Duration
 	cause      error
-}
-
-// PayloadIssue is one thing that the schema of a topic found wrong with a payload.
-type PayloadIssue struct {
-	Message string `json:"message"`
-	// Path is where in the payload, such as "lines[0].sku"; empty for the payload as a whole.
-	Path string `json:"path"`
 }
 
 // invalid says what is wrong with what this client was given, of which nothing is sent.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -76,34 +74,5 @@ func TestWhatASchemaFoundWrongIsTold(t *testing.T) {
 	var refused *Error
 	if !errors.As(err, &refused) || len(refused.Issues) != 2 || refused.Issues[0] != (PayloadIssue{Message: "no number", Path: "a.b"}) {
 		t.Fatalf("got %#v", err)
-	}
-}
-
-// Each has a constant that is named like it.
-func TestTheCodesAreThoseOfTheGateway(t *testing.T) {
-	t.Parallel()
-	source, err := os.ReadFile("../../lib/gateway/problem.ts")
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, err := os.ReadFile("errors.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	codes := []string{"GATEWAY_UNREACHABLE", "UNEXPECTED_ANSWER", "UNTRUSTED_CERTIFICATE", "NO_TOKEN"}
-	for _, found := range regexp.MustCompile(`(?m)^  ([A-Z_]+): \{ status`).FindAllStringSubmatch(string(source), -1) {
-		codes = append(codes, found[1])
-	}
-	constants := map[string]string{}
-	for _, found := range regexp.MustCompile(`Err(\w+) +Code = "([A-Z_]+)"`).FindAllStringSubmatch(string(own), -1) {
-		constants[found[2]] = found[1]
-	}
-	for _, code := range codes {
-		if name, ok := constants[code]; !ok || !strings.EqualFold(name, strings.ReplaceAll(code, "_", "")) {
-			t.Errorf("%s has the constant %q", code, name)
-		}
-	}
-	if len(codes) < 20 || len(constants) != len(codes) {
-		t.Errorf("the client has %d codes of %d", len(constants), len(codes))
 	}
 }

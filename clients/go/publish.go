@@ -2,80 +2,15 @@ package delayqueue
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
-	"time"
 )
-
-// OnDuplicate is what happens if the id of a message exists.
-type OnDuplicate string
-
-const (
-	// Reject refuses the message with [ErrDuplicateMessage]. It is the default.
-	Reject OnDuplicate = "reject"
-	// Ignore leaves the first message as it is.
-	Ignore OnDuplicate = "ignore"
-	// Replace gives the message the new payload, options and due time: a debounce.
-	Replace OnDuplicate = "replace"
-	// Earliest leaves the first message as it is, but due at the earlier of both times.
-	Earliest OnDuplicate = "earliest"
-)
-
-// PublishOptions say how one message is published. Times are on the clock of Redis, so the clock of this machine does not matter. The zero
-// value is a message that is due at once, with an id that is made for it.
-type PublishOptions struct {
-	// ID names the message, 1 to 256 characters. Default: one is made.
-	ID string `wire:"id"`
-	// Key places the message in a partition, 1 to 256 characters. Default: the id.
-	Key string `wire:"key"`
-	// Delay is the time from now until the message is due, up to 10 years. Default: due at once.
-	Delay time.Duration `wire:"delay"`
-	// DeliverAt is when the message is due; a time in the past is at once. At most one of Delay, DeliverAt and DeliverAtLocal. Default: at once.
-	DeliverAt time.Time `wire:"deliverAt"`
-	// DeliverAtLocal is when the clocks of a time zone show it. Default: at once.
-	DeliverAtLocal *LocalTime `wire:"deliverAt"`
-	// Headers are stored with the payload. Default: none.
-	Headers map[string]string `wire:"headers"`
-	// Tags are words by which the message can be cancelled with others: at most 8, of 1 to 128 characters. Default: none.
-	Tags []string `wire:"tags"`
-	// Attempts is how many deliveries may fail before the message is a dead letter, 1 to 1000. Default: the topic's.
-	Attempts int `wire:"attempts"`
-	// Backoff is the wait between the attempts. Default: the topic's.
-	Backoff *Backoff `wire:"backoff"`
-	// Timeout is the longest run of one call of a handler in Node.js. Default: the topic's.
-	Timeout time.Duration `wire:"timeout"`
-	// ExpireAfter makes the message a dead letter if it is not delivered within this time after it was due. Default: the topic's.
-	ExpireAfter time.Duration `wire:"expireAfter"`
-	// OnDuplicate is what happens if the id exists. Default: [Reject].
-	OnDuplicate OnDuplicate `wire:"onDuplicate"`
-	// MaxWait goes with [Replace]: however often it is replaced, the message is due at most this long after the first time. Default: none.
-	MaxWait time.Duration `wire:"maxWait"`
-	// Replicas of Redis have to confirm the message. Default: the gateway's.
-	Replicas *Replicas `wire:"replicas"`
-}
-
-// Replicas are how many replicas have to confirm a publish, and for how long it waits for them; if fewer do, it fails with
-// [ErrNotReplicated], and the message may exist all the same.
-type Replicas struct {
-	Min     int           `wire:"min"`
-	Timeout time.Duration `wire:"timeout"`
-}
 
 // Outgoing is one of several messages to publish. The payload is anything that [json.Marshal] can write.
 type Outgoing struct {
 	Payload any
 	Options *PublishOptions
-}
-
-// Published is what became of a message that was published.
-type Published struct {
-	ID        string `json:"id"`
-	Topic     string `json:"topic"`
-	Partition int    `json:"partition"`
-	// DueAt is when the message that is stored now may be delivered, on the clock of Redis.
-	DueAt time.Time `json:"dueAt"`
-	// Duplicate says whether the id existed, so that the message was left as it is or replaced.
-	Duplicate bool `json:"duplicate"`
 }
 
 // PublishResult is what became of one of several messages: Published, or Err if it was refused.
@@ -137,10 +72,24 @@ func (c *Client) PublishMany(ctx context.Context, topic string, messages []Outgo
 }
 
 type publishedMany struct {
-	Messages []struct {
-		Published
+	Messages []publishedOrNot `json:"messages"`
+}
+
+type publishedOrNot struct {
+	Published Published
+	Error     *problem
+}
+
+// UnmarshalJSON reads both by themselves: if the first one had a way of its own to be read, embedding it would leave the second one out.
+func (p *publishedOrNot) UnmarshalJSON(text []byte) error {
+	var refused struct {
 		Error *problem `json:"error"`
-	} `json:"messages"`
+	}
+	if err := json.Unmarshal(text, &refused); err != nil {
+		return err
+	}
+	p.Error = refused.Error
+	return json.Unmarshal(text, &p.Published)
 }
 
 // failed is the first refusal that may be over if the whole is sent again, under the same key: what is published already stays so.

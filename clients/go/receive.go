@@ -2,7 +2,6 @@ package delayqueue
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"time"
 )
@@ -21,36 +20,6 @@ type ReceiveOptions struct {
 	Consumer string `wire:"consumer"`
 	// AtMostOnce takes messages without a lease: they are gone when they are received, and there is nothing to settle. Default: false.
 	AtMostOnce bool
-}
-
-// Message is a message as its receiver has it, for the time of its lease.
-type Message struct {
-	ID        string            `json:"id"`
-	Topic     string            `json:"topic"`
-	Partition int               `json:"partition"`
-	Key       string            `json:"key"`
-	Payload   json.RawMessage   `json:"payload"`
-	Headers   map[string]string `json:"headers"`
-	// Attempt is 1 for the first.
-	Attempt     int       `json:"attempt"`
-	MaxAttempts int       `json:"maxAttempts"`
-	PublishedAt time.Time `json:"publishedAt"`
-	DueAt       time.Time `json:"dueAt"`
-	// Lease is for how long the message was its receiver's when it was received. 0: at most once, so it is gone, and there is nothing to settle.
-	Lease time.Duration `json:"lease"`
-	// Receipt proves that the message is its receiver's. Any process can settle it with [Client.Settle].
-	Receipt string `json:"receipt"`
-
-	client *Client
-}
-
-// UnmarshalJSON reads what the gateway writes: the lease is in milliseconds there.
-func (m *Message) UnmarshalJSON(text []byte) error {
-	type plain Message
-	return json.Unmarshal(text, &struct {
-		*plain
-		Lease *millis `json:"lease"`
-	}{(*plain)(m), (*millis)(&m.Lease)})
 }
 
 // Receive waits until one of the topics has messages that are due, and takes as many as are wanted at most: as long as an earlier topic has

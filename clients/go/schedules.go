@@ -2,84 +2,11 @@ package delayqueue
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 )
-
-// ScheduleRule is a rule that publishes a message again and again: either Every so often, or at the times of a Cron expression.
-type ScheduleRule struct {
-	Topic string `wire:"topic"`
-	// Payload is anything that [json.Marshal] can write.
-	Payload any
-	// Every is the time from one occurrence to the next, at least 100 ms.
-	Every time.Duration `wire:"every"`
-	// Cron is an expression of five fields, or of six, the first of which are the seconds; or "@hourly", "@daily" and the like.
-	Cron string `wire:"cron"`
-	// TimeZone is that of Cron, a name of the IANA database. Default: UTC.
-	TimeZone string `wire:"timeZone"`
-	// StartAt is before all occurrences; with Every it is the first one. Default: one interval after the schedule was first stored.
-	StartAt time.Time `wire:"startAt"`
-	// EndAt is after all occurrences. Default: it never ends.
-	EndAt time.Time `wire:"endAt"`
-	// CatchUp is what becomes of the occurrences of an outage, once somebody is there again to publish them: "none", "latest" or "all" of them
-	// are published. Default: "latest".
-	CatchUp string `wire:"catchUp"`
-	// Overlap is "allow" or "skip": whether an occurrence is published while an earlier one waits, runs or retries. Default: "allow".
-	Overlap string `wire:"overlap"`
-	// Options of its messages. Default: none.
-	Options *ScheduledMessageOptions `wire:"options"`
-}
-
-// ScheduledMessageOptions say how the messages of a schedule are published, as [PublishOptions] do.
-type ScheduledMessageOptions struct {
-	// Key of all its messages. It cannot be changed later. Default: the id of the schedule.
-	Key         string            `wire:"key"`
-	Headers     map[string]string `wire:"headers"`
-	Tags        []string          `wire:"tags"`
-	Attempts    int               `wire:"attempts"`
-	Backoff     *Backoff          `wire:"backoff"`
-	Timeout     time.Duration     `wire:"timeout"`
-	ExpireAfter time.Duration     `wire:"expireAfter"`
-}
-
-// Schedule is a schedule as it is stored. What does not apply is the zero value.
-type Schedule struct {
-	ID        string            `json:"id"`
-	Topic     string            `json:"topic"`
-	Partition int               `json:"partition"`
-	Key       string            `json:"key"`
-	Payload   json.RawMessage   `json:"payload"`
-	Headers   map[string]string `json:"headers"`
-	Every     time.Duration     `json:"every"`
-	Cron      string            `json:"cron"`
-	TimeZone  string            `json:"timeZone"`
-	StartAt   time.Time         `json:"startAt"`
-	EndAt     time.Time         `json:"endAt"`
-	CatchUp   string            `json:"catchUp"`
-	Overlap   string            `json:"overlap"`
-	Paused    bool              `json:"paused"`
-	// Declared says whether a handler in Node.js declares it.
-	Declared bool `json:"declared"`
-	// Next is when its next occurrence is; the zero time if it is paused, or has ended.
-	Next time.Time `json:"next"`
-	// Last is its latest occurrence that was published; the zero time before the first.
-	Last time.Time `json:"last"`
-	// Missed counts the occurrences that were not published, because of an outage or since an earlier one was not over.
-	Missed int `json:"missed"`
-}
-
-// UnmarshalJSON reads what the gateway writes: Every is in milliseconds there.
-func (s *Schedule) UnmarshalJSON(text []byte) error {
-	type plain Schedule
-	return json.Unmarshal(text, &struct {
-		*plain
-		Every *millis `json:"every"`
-	}{(*plain)(s), (*millis)(&s.Every)})
-}
 
 // Schedules are rules that publish messages again and again. Each occurrence is published once, whichever processes live.
 type Schedules struct {

@@ -77,14 +77,6 @@ func (m *millis) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// LocalTime is when the clocks of a time zone show it.
-type LocalTime struct {
-	// Local is a date and time without an offset, such as "2026-12-24T18:00".
-	Local string `wire:"local"`
-	// TimeZone is a name of the IANA database, such as "Europe/Berlin".
-	TimeZone string `wire:"timeZone"`
-}
-
 // When is a time from now, or a time of the clock; see [After], [At] and [AtLocal].
 type When struct {
 	name  string

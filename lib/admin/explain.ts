@@ -27,12 +27,12 @@ import {
 } from './explain-causes.js';
 
 /**
- * Why a message has not run, or what became of it; see `DelayQueueAdmin.explain()`.
+ * Why a message has not run, or what became of it.
  *
  * @publicApi
  */
 export interface Explanation {
-  /** The first cause that holds, in the order of `EXPLAIN_CAUSES`. */
+  /** The first cause that holds, in a fixed order. @see EXPLAIN_CAUSES */
   readonly cause: ExplainCause;
   /** The other causes that hold, in the same order: what would keep the message waiting without the first one. */
   readonly also: readonly ExplainCause[];
@@ -92,7 +92,7 @@ export interface ExplainFacts {
   readonly blockedBy: string | undefined;
   /** Whether its partition is paused. */
   readonly paused: boolean | undefined;
-  /** Until when nothing of the topic begins, since it is held: by `hold()`, or since a handler has thrown a `RateLimitedError`. */
+  /** Until when nothing of the topic begins, since somebody holds it, or a handler has met a rate limit. @see DelayQueueAdmin.hold, RateLimitedError */
   readonly heldUntil: Date | undefined;
   /** Which limit of its key it waits for, or its owner for the topic: how many begin (`rate`), or how many are in flight. */
   readonly limit: 'rate' | 'inFlight' | undefined;

@@ -68,7 +68,7 @@ export interface FleetProcess {
 }
 
 /**
- * Somebody who receives messages of a topic, by `DelayQueueReceiver` or over the gateway. It is as old as the fields of processes are.
+ * Somebody who receives messages of a topic, in an application or over the gateway, as their processes have said last.
  *
  * @publicApi
  */

@@ -23,7 +23,7 @@ export interface MessageDetails {
   readonly topic: string;
   /** Where it is in the topic. */
   readonly partition: number;
-  /** `'finished'`: it has ended, and the topic's option `finished` keeps what became of it. */
+  /** Where it is. `'finished'`: it has ended, and the topic's option `finished` keeps what became of it. */
   readonly state: 'scheduled' | 'in-flight' | 'dead' | 'finished';
   /** Finished: what became of it. */
   readonly outcome: FinishedOutcome | undefined;
@@ -60,8 +60,8 @@ export interface MessageDetails {
   /** The latest attempts that failed, the last one first; at most 10. An attempt that crashed has no entry. */
   readonly history: readonly FailedAttempt[];
   /**
-   * The id of the message of the same key that has to be done before this one, in an ordered topic. Only `get()` says it; it is
-   * `undefined` in lists, and if nothing is in the way.
+   * In an ordered topic, the id of the message of the same key that has to be done before this one; `undefined` if nothing is in the
+   * way, and in lists.
    */
   readonly blockedBy: string | undefined;
   /** The stored envelope. */

@@ -37,16 +37,17 @@ export interface TopicCounts {
   readonly nextDueAt: Date | undefined;
   /** The earliest due time among those that are due; `undefined` if none is. Its age tells how late handling is. */
   readonly oldestDueAt: Date | undefined;
-  /** The same of those that are blocked; `undefined` if none of them is due. */
+  /** The earliest due time among those that are due and blocked; `undefined` if none is. */
   readonly oldestBlockedDueAt: Date | undefined;
-  /** Whether nothing is handed out until `resume()`; for a topic, whether any of its partitions is paused. */
+  /** Whether nothing is handed out until somebody resumes it; for a topic, whether any of its partitions is paused. */
   readonly paused: boolean;
   /**
-   * Nothing is handed out before, since `hold()` was called or a handler has met a rate limit (`RateLimitedError`); `undefined` if that is not so.
-   * For a topic, that of the partition that is held longest.
+   * Until when nothing is handed out, since somebody holds the topic or a handler has met a rate limit; `undefined` if that is not so. For a
+   * topic, that of the partition that is held longest.
+   * @see DelayQueueAdmin.hold, RateLimitedError
    */
   readonly heldUntil: Date | undefined;
-  /** What has happened so far. */
+  /** What has happened since the topic was first used. */
   readonly counters: TopicCounters;
 }
 

@@ -34,6 +34,12 @@ const IDEMPOTENCY_KEY = {
 
 const SCHEMAS = '#/components/schemas/';
 
+/** What stands in paths. */
+const IN_PATHS: Readonly<Record<string, string>> = {
+  topic: 'Name of a topic that is served.',
+  id: 'Names the message, or the schedule.',
+};
+
 /** The document that describes routes, as OpenAPI 3.1 has it, but for where they are. */
 export function openApiDocument(routes: readonly Route[], { tokens }: DocumentOptions): object {
   const paths: Record<string, Record<string, object>> = {};
@@ -97,7 +103,13 @@ function parametersOf({ path, query, isRepeatable }: Route): object[] {
     readonly required?: readonly string[];
   };
   return [
-    ...names.map((name) => ({ in: 'path', name, schema: { type: 'string' }, required: true })),
+    ...names.map((name) => ({
+      in: 'path',
+      name,
+      schema: { type: 'string' },
+      required: true,
+      description: IN_PATHS[name],
+    })),
     ...Object.entries(properties).map(([name, { description, ...schema }]) => ({
       in: 'query',
       name,

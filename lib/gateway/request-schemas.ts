@@ -14,7 +14,6 @@ import {
   objectOf,
   oneOf,
   option,
-  optional,
   schemaOf,
   text,
 } from '../checks/rules.js';
@@ -73,8 +72,8 @@ function either<One, Other>(
 }
 
 /** An object that the document has under this name. */
-function body<R extends AnyRules>(name: string, rules: R) {
-  return objectOf(rules, named(name, schemaOf(rules)));
+function body<R extends AnyRules>(name: string, meaning: string, rules: R) {
+  return objectOf(rules, named(name, { ...schemaOf(rules), description: meaning }));
 }
 
 const PAYLOAD = declared({}, (name, given: unknown): unknown => {
@@ -82,7 +81,7 @@ const PAYLOAD = declared({}, (name, given: unknown): unknown => {
   return given;
 });
 
-export const NewMessage = body('NewMessage', {
+export const NewMessage = body('NewMessage', 'A message to publish. What is left out is as its topic has it.', {
   payload: described('Any JSON; with its headers at most 1 MiB.', PAYLOAD),
   ...allPassed<PublishOptions>(PUBLISH_RULES),
   deliverAt: timeOf<LocalTime | undefined>(PUBLISH_RULES.deliverAt, DUE_FORMS),
@@ -90,15 +89,22 @@ export const NewMessage = body('NewMessage', {
 
 export type NewMessage = ReturnType<typeof NewMessage>;
 
-const HandlerError = body('HandlerError', { name: text(), message: text(), stack: optional(text()) });
+const HandlerError = body('HandlerError', 'What a handler has failed with.', {
+  name: described('Name of its class.', text()),
+  message: described('What it says.', text()),
+  stack: option('Where it was thrown.', text()),
+});
 
 const RECEIPT = described('What a received message has.', text());
 
-const Settlement = body('Settlement', {
+const Settlement = body('Settlement', 'What is to become of a received message.', {
   receipt: RECEIPT,
-  outcome: oneOf('ack', 'retry', 'dead', 'release'),
+  outcome: described(
+    "What is to become of the message. 'ack': it is handled. 'retry': the attempt has failed; it comes again, or is a dead letter after its last attempt. 'dead': it becomes a dead letter at once. 'release': it comes again, and spends no attempt.",
+    oneOf('ack', 'retry', 'dead', 'release'),
+  ),
   delay: option(
-    'Until it comes again. Left out, a retry comes by its backoff, and what is released at once.',
+    'Of a retry or a release: time until it comes again. If it is left out, a retry comes by its backoff, and what is released at once.',
     duration(0),
   ),
   reason: option('Of a retry or a dead letter: why. It is kept with the message.', text()),
@@ -110,30 +116,35 @@ const Settlement = body('Settlement', {
 
 export type Settlement = ReturnType<typeof Settlement>;
 
-const Extension = body('Extension', { receipt: RECEIPT, lease: duration(0) });
+const Extension = body('Extension', 'A lease that is to last for longer.', {
+  receipt: RECEIPT,
+  lease: described('For how long from now the message is yours, at least 1 s.', duration(0)),
+});
 
 export type Extension = ReturnType<typeof Extension>;
 
 function many<Given, Value>(one: Rule<Given, Value>, of: string): Rule<unknown, readonly Value[]> {
-  return listOf(one, { of, min: 1, max: MAX_MANY });
+  return described(`1 to ${MAX_MANY}.`, listOf(one, { of, min: 1, max: MAX_MANY }));
 }
 
 export const PublishBody = either(
   NewMessage,
   'messages',
-  body('NewMessages', { messages: many(NewMessage, 'messages') }),
+  body('NewMessages', 'Several messages to publish.', { messages: many(NewMessage, 'messages') }),
 );
 
 export const SettleBody = either(
   Settlement,
   'settlements',
-  body('Settlements', { settlements: many(Settlement, 'settlements') }),
+  body('Settlements', 'What is to become of several received messages.', {
+    settlements: many(Settlement, 'settlements'),
+  }),
 );
 
 export const ExtendBody = either(
   Extension,
   'extensions',
-  body('Extensions', { extensions: many(Extension, 'extensions') }),
+  body('Extensions', 'Several leases that are to last for longer.', { extensions: many(Extension, 'extensions') }),
 );
 
 const RECEIVE_RULES = {
@@ -154,11 +165,11 @@ const RECEIVE_RULES = {
   ),
 } satisfies Rules<Omit<ReceiveOptions, 'signal'>>;
 
-export const ReceiveBody = body('Receive', RECEIVE_RULES);
+export const ReceiveBody = body('Receive', 'How messages are received.', RECEIVE_RULES);
 
 export type ReceiveBody = Partial<ReturnType<typeof ReceiveBody>>;
 
-export const ReceiveFromBody = body('ReceiveFrom', {
+export const ReceiveFromBody = body('ReceiveFrom', 'How messages of several topics are received.', {
   topics: described('What is due in an earlier one comes first.', listOf(text(), { of: 'topics', min: 1, max: 100 })),
   ...RECEIVE_RULES,
 });
@@ -169,14 +180,29 @@ export const RescheduleBody = either(
   objectOf({ deliverAt: timeOf<LocalTime>(DELIVER_AT, DUE_FORMS) }),
 );
 
-export const ScheduleBody = body('NewSchedule', {
-  topic: described('Where its messages go. It cannot be changed.', text()),
-  payload: described('What its messages carry.', PAYLOAD),
-  ...allPassed<ScheduleRule>(SCHEDULE_RULES),
-  startAt: timeOf<undefined>(SCHEDULE_RULES.startAt),
-  endAt: timeOf<undefined>(SCHEDULE_RULES.endAt),
-  options: optional(passed<ScheduledMessageOptions>(objectOf(MESSAGE_RULES))),
-});
+const OF_SCHEDULES = {
+  ...MESSAGE_RULES,
+  key: described(
+    'The key of all its messages, which cannot be changed later; the id of the schedule if it is left out.',
+    MESSAGE_RULES.key,
+  ),
+};
+
+export const ScheduleBody = body(
+  'NewSchedule',
+  'A rule that publishes a message again and again: at an interval, or at the times of a cron expression.',
+  {
+    topic: described('Where its messages go. It cannot be changed.', text()),
+    payload: described('What its messages carry.', PAYLOAD),
+    ...allPassed<ScheduleRule>(SCHEDULE_RULES),
+    startAt: timeOf<undefined>(SCHEDULE_RULES.startAt),
+    endAt: timeOf<undefined>(SCHEDULE_RULES.endAt),
+    options: option(
+      'How the messages of the schedule are published.',
+      passed<ScheduledMessageOptions>(objectOf(OF_SCHEDULES)),
+    ),
+  },
+);
 
 /** A message by its id may need its key as well. */
 export const KeyQuery = objectOf({ key: option('Its key, if it was published with one.', text()) });

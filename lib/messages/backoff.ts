@@ -5,12 +5,13 @@ import {
   type Rule,
   asGiven,
   declared,
+  described,
   duration,
   listOf,
   named,
   number,
   objectOf,
-  optional,
+  option,
   orElse,
 } from '../checks/rules.js';
 import { assertOneOf, assertOptions, isWithin } from '../checks/validate.js';
@@ -104,23 +105,32 @@ export function resolveStoredBackoff(name: string, backoff: StoredBackoff): Reso
 
 /** A kind of backoff, whose type was checked. */
 function kindOf<R extends AnyRules>(type: StoredBackoff['type'], rules: R) {
-  return objectOf({ type: declared({ type: 'string', const: type }, asGiven<unknown>), ...rules });
+  return objectOf({
+    type: declared({ type: 'string', const: type, description: 'Which kind it is.' }, asGiven<unknown>),
+    ...rules,
+  });
 }
 
 const DELAY = duration(0);
-const JITTER = orElse(number(0, 1), 0);
+const JITTER = described(
+  'Share of the wait up to which a random amount is added; 0 if it is left out.',
+  orElse(number(0, 1), 0),
+);
 
-const FIXED = kindOf('fixed', { delay: DELAY });
+const FIXED = kindOf('fixed', { delay: described('The wait before each attempt.', DELAY) });
 
 const EXPONENTIAL = kindOf('exponential', {
-  delay: DELAY,
-  factor: orElse(number(1, MAX_FACTOR), 2),
-  maxDelay: optional(DELAY),
+  delay: described('The wait before the second attempt.', DELAY),
+  factor: described('Multiplies the wait each time; 2 if it is left out.', orElse(number(1, MAX_FACTOR), 2)),
+  maxDelay: option('Longest wait; 5 minutes if it is left out.', DELAY),
   jitter: JITTER,
 });
 
 const STEPS = kindOf('steps', {
-  delays: listOf(DELAY, { of: 'durations, of which the last one repeats', min: 1, max: MAX_STEPS }),
+  delays: described(
+    'The waits before the second attempt, the third, and so on; the last one repeats.',
+    listOf(DELAY, { of: 'durations, of which the last one repeats', min: 1, max: MAX_STEPS }),
+  ),
   jitter: JITTER,
 });
 

@@ -51,7 +51,7 @@ export interface Failure {
   readonly stack?: string;
   /** What the error gives as its `cause`. */
   readonly cause?: FailureCause;
-  /** What an `AggregateError` consists of; the first 5. */
+  /** The errors that it consists of, as an `AggregateError` does; the first 5. */
   readonly errors?: readonly FailureCause[];
   /** Why the attempt before failed, if the last one ended without an error of its own. */
   readonly lastError?: Failure;
@@ -73,7 +73,7 @@ export interface FailureCause {
   readonly code?: string;
   /** What that error gives as its cause. */
   readonly cause?: FailureCause;
-  /** What an `AggregateError` consists of. */
+  /** The errors that it consists of, as an `AggregateError` does. */
   readonly errors?: readonly FailureCause[];
 }
 

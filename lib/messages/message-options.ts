@@ -73,13 +73,16 @@ function toEpoch(name: string, given: NonNullable<PublishOptions['deliverAt']>):
 
 /** Of the options that the messages of a schedule have too. All but the key are stored in their envelopes. */
 export const MESSAGE_RULES = {
-  key: option('Places the message in a partition; 1 to 256 characters.', ID),
+  key: option(
+    'Places the message in a partition, and in an ordered topic behind others of the key; 1 to 256 characters. If it is left out, it is the id.',
+    ID,
+  ),
   attempts: option('How many deliveries may fail before it is a dead letter, 1 to 1000.', integer(1, MAX_ATTEMPTS)),
   backoff: option('How long to wait between the attempts, such as {"type":"fixed","delay":"1m"}.', STORED_BACKOFF),
-  timeout: option('Longest run of one handler call.', duration(1)),
+  timeout: option('Longest run of one call of a handler in a Nest application.', duration(1)),
   expireAfter: option('Dead letter if it is not delivered within this time after it was due.', duration(1)),
   headers: option('Stored with the payload.', HEADERS),
-  tags: option('Words by which messages can be listed and cancelled.', TAGS),
+  tags: option('Words by which messages can be listed and cancelled: at most 8, of 1 to 128 characters.', TAGS),
 } satisfies Partial<Rules<PublishOptions>>;
 
 const { key, ...STORED_RULES } = MESSAGE_RULES;
@@ -88,16 +91,22 @@ const { key, ...STORED_RULES } = MESSAGE_RULES;
 export type StoredOptions = Partial<Used<typeof STORED_RULES>>;
 
 export const PUBLISH_RULES = {
-  id: option('Names the message; 1 to 256 characters. If it is left out, one is made.', ID),
+  id: option(
+    'Names the message, unique in its topic among those of its key; 1 to 256 characters. If it is left out, one is made.',
+    ID,
+  ),
   key,
-  delay: option('Time from now until it is due.', duration(0)),
-  deliverAt: option('When it is due.', DELIVER_AT),
+  delay: option('Time from now until it is due, up to 10 years. If it is left out, it is due at once.', duration(0)),
+  deliverAt: option('When it is due, in place of a delay. A time that has passed means at once.', DELIVER_AT),
   ...STORED_RULES,
   onDuplicate: described(
-    'What happens if the id exists.',
+    "What happens if the id exists: 'reject' refuses the message, 'ignore' leaves the first one as it is, 'replace' gives that one the new payload, options and due time, 'earliest' leaves it, but due at the earlier of both times. If it is left out: 'reject'.",
     orElse(oneOf('reject', 'ignore', 'replace', 'earliest'), 'reject'),
   ),
-  maxWait: option('If it replaces others: due at most so long after the first publish.', duration(0)),
+  maxWait: option(
+    'If it replaces others: however often it is replaced, it is due at most so long after the first publish.',
+    duration(0),
+  ),
   replicas: option(
     'How many replicas of Redis have to confirm the publish, and in which time, such as {"min":1,"timeout":"1s"}.',
     REPLICAS,

@@ -58,7 +58,7 @@ export interface PublishOptions {
 }
 
 /**
- * Result of a publish.
+ * What became of a message that was published.
  *
  * @publicApi
  */

@@ -1,5 +1,5 @@
 import { MAX_REPLICAS } from '../checks/limits.js';
-import { type Rules, duration, integer, objectOf } from '../checks/rules.js';
+import { type Rules, described, duration, integer, objectOf } from '../checks/rules.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { type Duration, describeDuration } from '../time/duration.js';
 
@@ -44,8 +44,11 @@ export function withinTimeout(
 }
 
 export const REPLICAS = objectOf({
-  min: integer(1, MAX_REPLICAS),
-  timeout: duration(1, Number.MAX_SAFE_INTEGER),
+  min: described('How many.', integer(1, MAX_REPLICAS)),
+  timeout: described(
+    'Longest time to wait for them. Then the publish is refused, though the message is stored.',
+    duration(1, Number.MAX_SAFE_INTEGER),
+  ),
 } satisfies Rules<ReplicaOptions>);
 
 /** How many different requirements wait apart. */

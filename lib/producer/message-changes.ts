@@ -26,14 +26,14 @@ export interface ChangesDependencies {
 }
 
 /**
- * What `cancelTagged()` has done.
+ * What became of the messages that carry a tag.
  *
  * @publicApi
  */
 export interface CancelTaggedResult {
-  /** How many messages it has cancelled that waited. */
+  /** How many waited, and are cancelled. */
   readonly cancelled: number;
-  /** How many were being handled: their signals abort, and no retry follows. */
+  /** How many are being handled: their handlers are told, and no retry follows. */
   readonly inFlight: number;
 }
 

@@ -69,14 +69,20 @@ const TIME_ZONE = declared({ type: 'string' }, (name, given: unknown): string =>
 
 /** When a schedule occurs. */
 export const SCHEDULE_RULES = {
-  every: option('Interval between two occurrences, at least 100 ms.', duration(MIN_INTERVAL)),
-  cron: option('A cron expression of five or six fields.', CRON),
-  timeZone: option('The time zone of the expression; UTC if it is left out.', TIME_ZONE),
-  startAt: option('No occurrence comes before this time.', TIME),
+  every: option(
+    'Interval between two occurrences, at least 100 ms; or else there is a cron expression.',
+    duration(MIN_INTERVAL),
+  ),
+  cron: option('A cron expression of five fields, or of six, the first of which are the seconds.', CRON),
+  timeZone: option("The time zone of the expression, such as 'Europe/Berlin'; UTC if it is left out.", TIME_ZONE),
+  startAt: option('No occurrence comes before this time; with an interval, it is the first one.', TIME),
   endAt: option('No occurrence comes after this time.', TIME),
-  catchUp: described('Which occurrences of an outage are caught up.', orElse(oneOf('none', 'latest', 'all'), 'latest')),
+  catchUp: described(
+    "Which occurrences are published after an outage; 'latest' if it is left out.",
+    orElse(oneOf('none', 'latest', 'all'), 'latest'),
+  ),
   overlap: described(
-    'Whether one is published while an earlier one is not over.',
+    "Whether an occurrence is published while an earlier one waits, runs or retries ('allow'), or counts as missed ('skip'); 'allow' if it is left out.",
     orElse(oneOf('allow', 'skip'), 'allow'),
   ),
 } satisfies Rules<ScheduleRule>;

@@ -87,13 +87,13 @@ export interface Schedule<T = unknown> {
   readonly startAt: Date | undefined;
   /** No occurrence comes after this time. */
   readonly endAt: Date | undefined;
-  /** Which occurrences of an outage are caught up. */
+  /** Which occurrences are published after an outage. */
   readonly catchUp: NonNullable<ScheduleRule['catchUp']>;
-  /** Whether one is published while an earlier one is not over. */
+  /** Whether an occurrence is published while an earlier one waits, runs or retries. */
   readonly overlap: NonNullable<ScheduleRule['overlap']>;
   /** Whether it publishes nothing until it is resumed. */
   readonly paused: boolean;
-  /** Whether a `@RecurringHandler()` declared it. Then `prune()` removes it once none declares it any more. */
+  /** Whether a handler of a Nest application declares it. Once none does any more, it can be pruned. @see RecurringHandler, DelayQueueSchedules.prune */
   readonly declared: boolean;
   /** The time of its next occurrence; `undefined` if it is paused or has ended. */
   readonly next: Date | undefined;

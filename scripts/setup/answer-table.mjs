@@ -83,12 +83,15 @@ class Schemas {
   #object(type) {
     const description = this.#text(type.aliasSymbol ?? type.symbol);
     const values = type.getStringIndexType();
-    if (values) return { type: 'object', additionalProperties: this.#schema(values) };
+    if (values) {
+      const own = this.#names.has(type) && description;
+      return { type: 'object', additionalProperties: this.#schema(values), ...(own && { description }) };
+    }
     const properties = {};
     const required = [];
     for (const property of type.getProperties()) {
       const value = this.#checker.getTypeOfSymbolAtLocation(property, this.#source);
-      const text = this.#text(property);
+      const text = this.#text(property) || this.#text(value.aliasSymbol);
       properties[property.name] = { ...this.#schema(value, text), ...(text && { description: text }) };
       if (!mayBeMissing(property, value, text)) required.push(property.name);
     }

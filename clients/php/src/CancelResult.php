@@ -1,14 +1,15 @@
 <?php
 
+// Code generated from the gateway's openapi.json by scripts/setup/client-types.mjs (`npm run build`). DO NOT EDIT.
+
 declare(strict_types=1);
 
 namespace NestjsDelayQueue;
 
-/** What came of cancelling a message. */
+/** What became of a call to cancel a message. 'in-flight': its handler runs and is told, and no retry follows. */
 enum CancelResult: string
 {
     case Cancelled = 'cancelled';
-    /** Somebody has it: it is handled, but does not come again. */
     case InFlight = 'in-flight';
     case NotFound = 'not-found';
 }

@@ -1,5 +1,7 @@
 <?php
 
+// Code generated from the gateway's openapi.json by scripts/setup/client-types.mjs (`npm run build`). DO NOT EDIT.
+
 declare(strict_types=1);
 
 namespace NestjsDelayQueue;
@@ -8,15 +10,18 @@ namespace NestjsDelayQueue;
 final class Explanation
 {
     /**
-     * @param string $cause such as 'not-due', 'running' or 'no-consumer'
-     * @param list<string> $also what else would keep it
-     * @param string $advice what it means and what to do, as sentences
-     * @param array<string, mixed> $facts what the explanation goes by
+     * @param string $cause The first cause that holds, in a fixed order. One of 'behind', 'blocked-by-key', 'dead',
+     *     'finished', 'max-in-flight', 'no-consumer', 'no-owner', 'not-due', 'owner-silent', 'paused', 'rate-limited',
+     *     'retrying', 'running', 'starved' and 'unknown-id'.
+     * @param list<string> $also The other causes that hold, in the same order: what would keep the message waiting
+     *     without the first one.
+     * @param array<string, mixed> $facts What the explanation is based on.
+     * @param string $advice What the cause means and what to do, in English.
      */
     public function __construct(
         public readonly string $cause,
         public readonly array $also,
-        public readonly string $advice,
         public readonly array $facts,
+        public readonly string $advice,
     ) {}
 }

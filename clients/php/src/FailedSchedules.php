@@ -1,5 +1,7 @@
 <?php
 
+// Code generated from the gateway's openapi.json by scripts/setup/client-types.mjs (`npm run build`). DO NOT EDIT.
+
 declare(strict_types=1);
 
 namespace NestjsDelayQueue;
@@ -9,7 +11,11 @@ use NestjsDelayQueue\Exception\DelayQueueException;
 /** Schedules of a topic that cannot be told now. */
 final class FailedSchedules
 {
-    /** @param list<string> $ids */
+    /**
+     * @param string $topic Where their messages go.
+     * @param list<string> $ids Names of the schedules.
+     * @param DelayQueueException $error Why they cannot be told.
+     */
     public function __construct(
         public readonly string $topic,
         public readonly array $ids,

@@ -1,15 +1,18 @@
 <?php
 
+// Code generated from the gateway's openapi.json by scripts/setup/client-types.mjs (`npm run build`). DO NOT EDIT.
+
 declare(strict_types=1);
 
 namespace NestjsDelayQueue;
 
-/** What came of extending a lease. */
+/**
+ * What became of a lease that was to be extended. 'cancelled': it was, and the message is cancelled; no retry
+ * follows. 'stale': the delivery was not the current one any more, and nothing changed.
+ */
 enum LeaseStatus: string
 {
-    case Extended = 'extended';
-    /** It was extended, but the message is cancelled: if its handling fails, it does not come again. */
     case Cancelled = 'cancelled';
-    /** The lease had ended, and the message belongs to somebody else, or it was settled. */
+    case Extended = 'extended';
     case Stale = 'stale';
 }

@@ -1,49 +1,74 @@
 <?php
 
+// Code generated from the gateway's openapi.json by scripts/setup/client-types.mjs (`npm run build`). DO NOT EDIT.
+
 declare(strict_types=1);
 
 namespace NestjsDelayQueue;
 
-/** A message as it is stored. Durations are milliseconds. */
+/** A message as it is stored. */
 final class MessageDetails
 {
     /**
-     * @param \DateTimeImmutable $at scheduled: when it is due; in flight: when its lease ends; dead: when it died;
-     *     finished: when it ended
-     * @param string|null $outcome finished: what became of it
-     * @param \DateTimeImmutable|null $dueAt finished: when it was due last
-     * @param int|null $duration finished: how long the last call of its handler took
-     * @param string|null $process finished: which process has handled it
-     * @param array<string, string> $headers
-     * @param list<string> $tags
-     * @param int $attempts spent so far
-     * @param \stdClass|null $failure why it is dead, or why the latest attempt failed: reason, name, message, and more
-     * @param list<\stdClass> $history the latest attempts that failed, the last one first
-     * @param string|null $blockedBy the message that it waits behind
+     * @param string $id Names the message.
+     * @param string $topic Where it was published.
+     * @param int $partition Where it is in the topic.
+     * @param string $key Its key; the id, if it was published without one.
+     * @param array<string, string> $headers As they were published.
+     * @param MessageState $state Where it is. 'finished': it has ended, and the topic's option `finished` keeps
+     *     what became of it.
+     * @param \DateTimeImmutable $at Scheduled: when it is due. In flight: when its lease ends. Dead: when it died.
+     *     Finished: when it ended.
+     * @param list<string> $tags What it can be found by. Finished messages are not found by their tags any more.
+     * @param int $deliveries Deliveries so far.
+     * @param int $attempts Attempts spent so far.
+     * @param list<\stdClass> $history The latest attempts that failed, the last one first; at most 10. An attempt
+     *     that crashed has no entry.
+     * @param mixed $payload As it was published; null if what is stored cannot be decoded.
+     * @param \stdClass|null $backoff How long it waits after a failed attempt, if it was published with the option;
+     *     times are milliseconds.
+     * @param int|null $maxAttempts The attempts that it may have, if it was published with the option; else its
+     *     handler or its topic decides.
+     * @param \DateTimeImmutable|null $publishedAt By its publisher's estimate of the Redis server's clock; null if
+     *     what is stored cannot be decoded.
+     * @param \DateTimeImmutable|null $dueAt In flight or finished: when it was due last. Its handler has not begun
+     *     before. Null if that is not known.
+     * @param string|null $outcome Finished: what became of it. One of 'acked', 'cancelled' and 'delivered'.
+     * @param int|float|null $duration Finished: how long the last handler call ran, in milliseconds; null if it was
+     *     never called, or that is not known.
+     * @param string|null $process Finished: names the process that has handled it; null if none has, or that is not
+     *     known.
+     * @param int|float|null $timeout The longest run of its handler, if it was published with the option;
+     *     milliseconds.
+     * @param int|float|null $expireAfter How long after its due time it expires, if it was published with the
+     *     option; milliseconds.
+     * @param \stdClass|null $failure Why it is dead, or why the latest attempt that failed did.
+     * @param string|null $blockedBy In an ordered topic, the id of the message of the same key that has to be done
+     *     before this one; null if nothing is in the way, and in lists.
      */
     public function __construct(
         public readonly string $id,
         public readonly string $topic,
         public readonly int $partition,
         public readonly string $key,
+        public readonly array $headers,
         public readonly MessageState $state,
         public readonly \DateTimeImmutable $at,
-        public readonly ?string $outcome,
-        public readonly ?\DateTimeImmutable $publishedAt,
-        public readonly ?\DateTimeImmutable $dueAt,
-        public readonly int|float|null $duration,
-        public readonly ?string $process,
-        public readonly mixed $payload,
-        public readonly array $headers,
         public readonly array $tags,
         public readonly int $deliveries,
         public readonly int $attempts,
-        public readonly ?int $maxAttempts,
-        public readonly ?\stdClass $backoff,
-        public readonly ?int $timeout,
-        public readonly ?int $expireAfter,
-        public readonly ?\stdClass $failure,
         public readonly array $history,
-        public readonly ?string $blockedBy,
+        public readonly mixed $payload = null,
+        public readonly ?\stdClass $backoff = null,
+        public readonly ?int $maxAttempts = null,
+        public readonly ?\DateTimeImmutable $publishedAt = null,
+        public readonly ?\DateTimeImmutable $dueAt = null,
+        public readonly ?string $outcome = null,
+        public readonly int|float|null $duration = null,
+        public readonly ?string $process = null,
+        public readonly int|float|null $timeout = null,
+        public readonly int|float|null $expireAfter = null,
+        public readonly ?\stdClass $failure = null,
+        public readonly ?string $blockedBy = null,
     ) {}
 }

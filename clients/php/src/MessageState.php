@@ -1,15 +1,16 @@
 <?php
 
+// Code generated from the gateway's openapi.json by scripts/setup/client-types.mjs (`npm run build`). DO NOT EDIT.
+
 declare(strict_types=1);
 
 namespace NestjsDelayQueue;
 
-/** Where a stored message is. */
+/** Where it is. 'finished': it has ended, and the topic's option `finished` keeps what became of it. */
 enum MessageState: string
 {
-    case Scheduled = 'scheduled';
-    case InFlight = 'in-flight';
     case Dead = 'dead';
-    /** It has ended, and the topic keeps what became of it. */
     case Finished = 'finished';
+    case InFlight = 'in-flight';
+    case Scheduled = 'scheduled';
 }

@@ -1,22 +1,32 @@
 <?php
 
+// Code generated from the gateway's openapi.json by scripts/setup/client-types.mjs (`npm run build`). DO NOT EDIT.
+
 declare(strict_types=1);
 
 namespace NestjsDelayQueue;
 
-/**
- * A message as its receiver has it, until its lease ends. The first call that settles it counts; what comes later is
- * Stale and changes nothing.
- */
+/** A message that belongs to its receiver until its lease ends. The first settlement of its receipt counts. */
 final class ReceivedMessage
 {
+    use Internal\Settling;
+
     /**
-     * @param mixed $payload objects are \stdClass
-     * @param array<string, string> $headers
-     * @param int $attempt 1 for the first
-     * @param int $maxAttempts the attempt after which it becomes a dead letter
-     * @param int $lease for how many milliseconds it is yours, from when it was received; 0: there is nothing to settle
-     * @param string $receipt by which any process can settle it
+     * @param string $id Names the message.
+     * @param string $topic Where it was published.
+     * @param int $partition Where it is in the topic.
+     * @param string $key Its key; the id, if it was published without one.
+     * @param mixed $payload As it was published.
+     * @param array<string, string> $headers As they were published.
+     * @param int $attempt Which attempt this is, 1 for the first.
+     * @param int $maxAttempts The attempt after which the message becomes a dead letter.
+     * @param int|float $lease For how long it belonged to its receiver when it was given, in milliseconds; 0: at
+     *     most once, so it need not be settled.
+     * @param string $receipt Settles the delivery, and extends its lease, in any process: a text for URLs and
+     *     headers.
+     * @param \DateTimeImmutable $publishedAt When it was published.
+     * @param \DateTimeImmutable $dueAt When this delivery was due, on the Redis server's clock; for a retry, the
+     *     end of its backoff.
      */
     public function __construct(
         public readonly string $id,
@@ -27,40 +37,10 @@ final class ReceivedMessage
         public readonly array $headers,
         public readonly int $attempt,
         public readonly int $maxAttempts,
+        public readonly int|float $lease,
+        public readonly string $receipt,
         public readonly \DateTimeImmutable $publishedAt,
         public readonly \DateTimeImmutable $dueAt,
-        public readonly int $lease,
-        public readonly string $receipt,
         private readonly DelayQueue $queue,
     ) {}
-
-    /** It is handled. */
-    public function ack(): SettleStatus
-    {
-        return $this->queue->settle(Settlement::ack($this->receipt));
-    }
-
-    /** The attempt has failed: it comes again by its backoff, or after the delay, or is a dead letter after the last. */
-    public function retry(string|\Throwable|null $reason = null, int|string|\DateInterval|null $delay = null): SettleStatus
-    {
-        return $this->queue->settle(Settlement::retry($this->receipt, $reason, $delay));
-    }
-
-    /** It becomes a dead letter at once. */
-    public function dead(string|\Throwable|null $reason = null): SettleStatus
-    {
-        return $this->queue->settle(Settlement::dead($this->receipt, $reason));
-    }
-
-    /** It comes again, at once or after the delay, and spends no attempt. */
-    public function release(int|string|\DateInterval|null $delay = null): SettleStatus
-    {
-        return $this->queue->settle(Settlement::release($this->receipt, $delay));
-    }
-
-    /** Its lease ends so long after now, at least 1 s. */
-    public function extend(int|string|\DateInterval $lease): LeaseStatus
-    {
-        return $this->queue->extend($this->receipt, $lease);
-    }
 }

@@ -1,5 +1,7 @@
 <?php
 
+// Code generated from the gateway's openapi.json by scripts/setup/client-types.mjs (`npm run build`). DO NOT EDIT.
+
 declare(strict_types=1);
 
 namespace NestjsDelayQueue;
@@ -8,31 +10,47 @@ namespace NestjsDelayQueue;
 final class Schedule
 {
     /**
-     * @param array<string, string> $headers
-     * @param int|null $every milliseconds
-     * @param bool $declared whether a handler of a Nest application declares it
-     * @param \DateTimeImmutable|null $next null if it is paused, or has ended
-     * @param \DateTimeImmutable|null $last its latest occurrence; null before the first
-     * @param int $missed occurrences that were not published
+     * @param string $id Names the schedule.
+     * @param string $topic Where its messages go.
+     * @param int $partition Where its messages are in the topic.
+     * @param string $key The key of its messages; the id, if it was stored without one.
+     * @param array<string, string> $headers The headers of its messages.
+     * @param string $catchUp Which occurrences are published after an outage. One of 'all', 'latest' and 'none'.
+     * @param string $overlap Whether an occurrence is published while an earlier one waits, runs or retries. One of
+     *     'allow' and 'skip'.
+     * @param bool $paused Whether it publishes nothing until it is resumed.
+     * @param bool $declared Whether a handler of a Nest application declares it. Once none does any more, it can be
+     *     pruned.
+     * @param int $missed How many occurrences were not published, because of an outage or because an earlier one
+     *     was not over. For a cron expression, one outage counts as at most 1,000.
+     * @param mixed $payload The payload of its messages, read with the topic's serializer, if any. Null if it can't
+     *     be read.
+     * @param int|float|null $every The interval in milliseconds, if it has no cron expression.
+     * @param string|null $cron The cron expression, if it has no interval.
+     * @param string|null $timeZone The time zone of the expression.
+     * @param \DateTimeImmutable|null $startAt No occurrence comes before this time.
+     * @param \DateTimeImmutable|null $endAt No occurrence comes after this time.
+     * @param \DateTimeImmutable|null $next The time of its next occurrence; null if it is paused or has ended.
+     * @param \DateTimeImmutable|null $last The latest occurrence that was published; null before the first.
      */
     public function __construct(
         public readonly string $id,
         public readonly string $topic,
         public readonly int $partition,
         public readonly string $key,
-        public readonly mixed $payload,
         public readonly array $headers,
-        public readonly ?int $every,
-        public readonly ?string $cron,
-        public readonly ?string $timeZone,
-        public readonly ?\DateTimeImmutable $startAt,
-        public readonly ?\DateTimeImmutable $endAt,
         public readonly string $catchUp,
         public readonly string $overlap,
         public readonly bool $paused,
         public readonly bool $declared,
-        public readonly ?\DateTimeImmutable $next,
-        public readonly ?\DateTimeImmutable $last,
         public readonly int $missed,
+        public readonly mixed $payload = null,
+        public readonly int|float|null $every = null,
+        public readonly ?string $cron = null,
+        public readonly ?string $timeZone = null,
+        public readonly ?\DateTimeImmutable $startAt = null,
+        public readonly ?\DateTimeImmutable $endAt = null,
+        public readonly ?\DateTimeImmutable $next = null,
+        public readonly ?\DateTimeImmutable $last = null,
     ) {}
 }

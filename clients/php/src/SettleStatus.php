@@ -1,17 +1,19 @@
 <?php
 
+// Code generated from the gateway's openapi.json by scripts/setup/client-types.mjs (`npm run build`). DO NOT EDIT.
+
 declare(strict_types=1);
 
 namespace NestjsDelayQueue;
 
-/** What came of settling a message. */
+/**
+ * What became of the outcome of a delivery. 'stale': the delivery was not the current one, and nothing changed.
+ * 'cancelled', 'replaced': that happened to the message meanwhile, so a failure of the delivery has no consequence.
+ */
 enum SettleStatus: string
 {
-    case Settled = 'settled';
-    /** It was settled before, or its lease had ended and it was delivered again. Nothing has changed. */
-    case Stale = 'stale';
-    /** It was cancelled meanwhile, so a failure has no consequence. */
     case Cancelled = 'cancelled';
-    /** It was replaced meanwhile, so a failure has no consequence. */
     case Replaced = 'replaced';
+    case Settled = 'settled';
+    case Stale = 'stale';
 }

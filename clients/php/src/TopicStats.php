@@ -1,5 +1,7 @@
 <?php
 
+// Code generated from the gateway's openapi.json by scripts/setup/client-types.mjs (`npm run build`). DO NOT EDIT.
+
 declare(strict_types=1);
 
 namespace NestjsDelayQueue;
@@ -8,37 +10,50 @@ namespace NestjsDelayQueue;
 final class TopicStats
 {
     /**
-     * @param int $scheduled messages that wait; those that are due, or blocked, are among them
-     * @param int $due messages whose time has come and that nobody has yet
-     * @param int $blocked messages that wait behind others of their key, or for its limits
-     * @param int $finished messages that have ended and are kept
-     * @param bool $paused whether any partition is
-     * @param \DateTimeImmutable|null $heldUntil until when the topic gives nothing
-     * @param array<string, int> $counters what has happened since the topic was first used: published, delivered,
-     *     acked, retried, …
-     * @param list<\stdClass> $partitions the same counts for each, its number, and its owner
-     * @param list<int> $unreachable partitions that did not answer, which no count includes
-     * @param int|null $blockedDue of those that are blocked, the ones whose time has come; null, as $retrying: a gateway
-     *     of version 0.1 does not tell it
-     * @param int|null $retrying messages that have failed and are tried again
+     * @param string $topic The topic that is counted.
+     * @param list<\stdClass> $partitions Those that have answered, ascending.
+     * @param list<int> $unreachable The partitions that have not answered in time, since their shard of a Redis
+     *     Cluster is away: what they hold is in none of the counts. Empty if the counts are complete.
+     * @param int $scheduled Messages that wait; those that are due, or blocked, are among them.
+     * @param int $due Messages whose time has come and that no process has claimed yet.
+     * @param int $blocked Messages that wait behind others of their key, or for its limits.
+     * @param int $inFlight Messages that are being handled.
+     * @param int $dead Dead letters.
+     * @param int $finished Messages that have ended and are kept.
+     * @param bool $paused Whether nothing is handed out until somebody resumes it; for a topic, whether any of its
+     *     partitions is paused.
+     * @param array<string, int> $counters What has happened since the topic was first used.
+     * @param int|null $blockedDue Of those that are blocked, the ones whose time has come. They are late like those
+     *     that are `due`, and start once others of their key end. Null if the gateway is of version 0.1.
+     * @param int|null $retrying Messages whose last attempt failed and that are tried again: they wait, or are in
+     *     flight. Null if the gateway is of version 0.1.
+     * @param \DateTimeImmutable|null $nextDueAt The earliest due time; null if nothing waits that could be
+     *     delivered then.
+     * @param \DateTimeImmutable|null $oldestDueAt The earliest due time among those that are due; null if none is.
+     *     Its age tells how late handling is.
+     * @param \DateTimeImmutable|null $oldestBlockedDueAt The earliest due time among those that are due and
+     *     blocked; null if none is.
+     * @param \DateTimeImmutable|null $heldUntil Until when nothing is handed out, since somebody holds the topic or
+     *     a handler has met a rate limit; null if that is not so. For a topic, that of the partition that is held
+     *     longest.
      */
     public function __construct(
         public readonly string $topic,
+        public readonly array $partitions,
+        public readonly array $unreachable,
         public readonly int $scheduled,
         public readonly int $due,
         public readonly int $blocked,
         public readonly int $inFlight,
         public readonly int $dead,
         public readonly int $finished,
-        public readonly ?\DateTimeImmutable $nextDueAt,
-        public readonly ?\DateTimeImmutable $oldestDueAt,
         public readonly bool $paused,
-        public readonly ?\DateTimeImmutable $heldUntil,
         public readonly array $counters,
-        public readonly array $partitions,
-        public readonly array $unreachable,
         public readonly ?int $blockedDue = null,
         public readonly ?int $retrying = null,
+        public readonly ?\DateTimeImmutable $nextDueAt = null,
+        public readonly ?\DateTimeImmutable $oldestDueAt = null,
         public readonly ?\DateTimeImmutable $oldestBlockedDueAt = null,
+        public readonly ?\DateTimeImmutable $heldUntil = null,
     ) {}
 }

@@ -4,8 +4,8 @@ import type { Duration } from '../../time/duration.js';
 import type { ReceivedOutcome } from './received-outcome.js';
 
 /**
- * What became of a lease that was to be extended. `cancelled`: it was, and the message is cancelled; no retry follows. `stale`: the delivery
- * was not the current one any more, and nothing changed.
+ * What became of a lease that was to be extended. `'cancelled'`: it was, and the message is cancelled; no retry follows. `'stale'`: the
+ * delivery was not the current one any more, and nothing changed.
  *
  * @publicApi
  */

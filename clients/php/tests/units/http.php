@@ -279,7 +279,7 @@ return [
             "POST $path/run", "DELETE $path", "DELETE $path",
         ];
         same($expected, $server->asked(), 'the requests');
-        $body = '{"topic":"t","payload":{},"every":3600000,"endAt":1,"options":{"headers":{},"attempts":2}}';
+        $body = '{"topic":"t","payload":{},"every":3600000,"endAt":1,"options":{"attempts":2,"headers":{}}}';
         same($body, substr($server->requests()[0], -strlen($body)), 'the body');
     },
 

@@ -75,9 +75,9 @@ return [
             onDuplicate: OnDuplicate::Earliest,
             replicas: 1,
         );
-        $expected = '{"payload":null,"id":"a","delay":1000,"headers":{},"tags":["t"],' .
+        $expected = '{"payload":null,"id":"a","delay":1000,' .
             '"backoff":{"type":"exponential","delay":"1s","factor":2.5,"maxDelay":60000},' .
-            '"onDuplicate":"earliest","replicas":{"min":1,"timeout":"1s"}}';
+            '"headers":{},"tags":["t"],"onDuplicate":"earliest","replicas":{"min":1,"timeout":"1s"}}';
         same($expected, json_encode((new NewMessage(null, $options))->toFields()), 'a message');
         same('{"type":"steps","delays":["1s",5]}', json_encode(Backoff::steps(['1s', 5])), 'a backoff');
         $settlement = Settlement::retry('r', delay: 5)->toFields();

@@ -8,17 +8,21 @@ from ._errors import (
     ForbiddenError,
     InvalidArgumentError,
     InvalidPayloadError,
-    ListSchedulesError,
     NotFoundError,
     NotReplicatedError,
     PayloadTooLargeError,
-    PublishManyError,
     TooManyWaitingError,
     UnauthorizedError,
     UnavailableError,
     UntrustedCertificateError,
 )
-from ._messages import (
+from ._fields import Reason
+from ._partly import ListSchedulesError, PublishManyError
+from ._received import ReceivedMessage
+from ._schedules import Schedules
+from ._times import Duration, LocalTime, Time
+from ._version import __version__
+from ._wire import (
     CancelledTagged,
     CancelResult,
     CatchUp,
@@ -34,7 +38,6 @@ from ._messages import (
     Outcome,
     Overlap,
     PublishedMessage,
-    Reason,
     RescheduleResult,
     Schedule,
     Settlement,
@@ -43,10 +46,6 @@ from ._messages import (
     StoredMessage,
     TopicStats,
 )
-from ._received import ReceivedMessage
-from ._schedules import Schedules
-from ._times import Duration, LocalTime, Time
-from ._version import __version__
 from ._worker import Handler, RetryLaterError, UnrecoverableError, Worker
 
 __all__ = [

@@ -8,36 +8,33 @@ from types import TracebackType
 from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
 from ._connections import Connections, Interruption
-from ._errors import DelayQueueError, PublishManyError, UnavailableError, error_of
+from ._errors import DelayQueueError, UnavailableError, error_of
+from ._fields import Json, Reason, optional_duration, optional_time, without_none
 from ._json import UNREADABLE, json_of
 from ._log import logger
-from ._messages import (
+from ._options import PublishMethod
+from ._partly import PublishManyError
+from ._paths import path
+from ._received import ReceivedMessage
+from ._schedules import Schedules
+from ._times import Duration, Time, to_milliseconds
+from ._transport import Request, T, Transport
+from ._wire import (
     CancelledTagged,
     CancelResult,
     Explanation,
     ExtendResult,
     ExtendStatus,
-    Json,
     Message,
-    OnDuplicate,
     Outcome,
     PublishedMessage,
-    Reason,
     RescheduleResult,
     Settlement,
     SettleResult,
     SettleStatus,
     StoredMessage,
     TopicStats,
-    optional_duration,
-    optional_time,
-    without_none,
 )
-from ._paths import path
-from ._received import ReceivedMessage
-from ._schedules import Schedules
-from ._times import Duration, Time, to_milliseconds
-from ._transport import Request, T, Transport
 
 #: What the gateway takes at most in one request.
 _MOST_IN_A_REQUEST = 1000
@@ -49,7 +46,7 @@ _TOO_DEEP = "Its payload is nested deeper than Python can read."
 _MOST_BYTES = 4 * 1024 * 1024
 
 
-class DelayQueue:
+class DelayQueue(PublishMethod):
     """Speaks with a gateway. One is enough for a process: threads may share it.
 
     :param url: of the gateway, with the path under which a Nest application may have it
@@ -99,46 +96,7 @@ class DelayQueue:
         """Closes the connections that no request uses, and the others after their requests."""
         self._transport.close()
 
-    def publish(
-        self,
-        topic: str,
-        payload: Any,
-        *,
-        id: Optional[str] = None,
-        key: Optional[str] = None,
-        delay: Optional[Duration] = None,
-        deliver_at: Optional[Time] = None,
-        headers: Optional[Mapping[str, str]] = None,
-        tags: Optional[Sequence[str]] = None,
-        attempts: Optional[int] = None,
-        backoff: Optional[Mapping[str, Any]] = None,
-        timeout: Optional[Duration] = None,
-        expire_after: Optional[Duration] = None,
-        on_duplicate: Optional[OnDuplicate] = None,
-        max_wait: Optional[Duration] = None,
-        replicas: Optional[Mapping[str, Any]] = None,
-    ) -> PublishedMessage:
-        """Publishes one message. :class:`Message` says what the options mean.
-
-        :raises DuplicateMessageError: if the id exists, unless ``on_duplicate`` says otherwise
-        :raises PayloadTooLargeError, InvalidArgumentError, ForbiddenError, NotFoundError, UnavailableError:
-        """
-        message = Message(
-            payload,
-            id=id,
-            key=key,
-            delay=delay,
-            deliver_at=deliver_at,
-            headers=headers,
-            tags=tags,
-            attempts=attempts,
-            backoff=backoff,
-            timeout=timeout,
-            expire_after=expire_after,
-            on_duplicate=on_duplicate,
-            max_wait=max_wait,
-            replicas=replicas,
-        )
+    def _publish(self, topic: str, message: Message) -> PublishedMessage:
         body = json_of("The message", message.to_json())
         request = Request("POST", path("topics", topic, "messages"), body, is_keyed=True)
         return self._transport.send(request, PublishedMessage.from_json)

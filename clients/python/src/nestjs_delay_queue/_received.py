@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, Mapping, Optional, Protocol
+from typing import Optional, Protocol
 
-from ._messages import Answer, ExtendStatus, Json, Outcome, Reason, SettleStatus
+from ._fields import Json, Reason
 from ._times import Duration
+from ._wire import ExtendStatus, Outcome, ReceivedFields, SettleStatus
 
 
 class Desk(Protocol):
@@ -22,24 +22,9 @@ class Desk(Protocol):
 
 
 @dataclass(eq=False)
-class ReceivedMessage(Answer):
+class ReceivedMessage(ReceivedFields):
     """A message that belongs to its receiver until its lease ends. The first settle of a delivery counts."""
 
-    id: str
-    topic: str
-    partition: int
-    key: str
-    payload: Any
-    headers: Mapping[str, str]
-    #: 1 for the first.
-    attempt: int
-    max_attempts: int
-    published_at: datetime
-    due_at: datetime
-    #: For how long it was its receiver's when it was given, in milliseconds. 0: it is delivered at most once, so it is gone
-    #: already, and there is nothing to settle.
-    lease: float
-    receipt: str
     #: Set once the handler's work is of no use any more: the lease has ended, or the message was cancelled. A worker sets
     #: it while the handler runs; without one, :meth:`extend` does.
     lost: threading.Event = field(default_factory=threading.Event, init=False, repr=False)

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Optional, Sequence, Tuple
+from typing import List, Optional, Tuple
 
-from ._errors import ListSchedulesError, NotFoundError
+from ._errors import NotFoundError
+from ._fields import Json
 from ._json import json_of
-from ._messages import (
-    CatchUp,
-    FailedSchedules,
-    Json,
-    Overlap,
-    PublishedMessage,
-    Schedule,
-    optional_duration,
-    optional_time,
-    options_to_json,
-    without_none,
-)
+from ._options import PutMethod
+from ._partly import ListSchedulesError
 from ._paths import path
-from ._times import Duration, Time
 from ._transport import Request, Transport
+from ._wire import FailedSchedules, NewSchedule, PublishedMessage, Schedule
 
 
-class Schedules:
+class Schedules(PutMethod):
     """The schedules of a gateway; see ``DelayQueue.schedules``."""
 
     def __init__(self, transport: Transport) -> None:
@@ -43,53 +34,9 @@ class Schedules:
         """:raises NotFoundError: if there is none"""
         return self._send(Request("GET", path("schedules", id)))
 
-    def put(
-        self,
-        id: str,
-        topic: str,
-        payload: Any,
-        *,
-        every: Optional[Duration] = None,
-        cron: Optional[str] = None,
-        time_zone: Optional[str] = None,
-        start_at: Optional[Time] = None,
-        end_at: Optional[Time] = None,
-        catch_up: Optional[CatchUp] = None,
-        overlap: Optional[Overlap] = None,
-        key: Optional[str] = None,
-        headers: Optional[Mapping[str, str]] = None,
-        tags: Optional[Sequence[str]] = None,
-        attempts: Optional[int] = None,
-        backoff: Optional[Mapping[str, Any]] = None,
-        timeout: Optional[Duration] = None,
-        expire_after: Optional[Duration] = None,
-    ) -> Schedule:
-        """Stores it, in place of an earlier one of this id. :class:`Message` says what the options of its messages mean.
-
-        :param every: from one occurrence to the next; or else ``cron``, with ``time_zone``
-        :param catch_up: which occurrences of an outage are published: ``'none'``, ``'latest'`` or ``'all'``
-        :param overlap: ``'allow'`` or ``'skip'``: not while an earlier one waits, runs or retries
-        """
-        rule = {
-            "every": optional_duration("every", every),
-            "cron": cron,
-            "timeZone": time_zone,
-            "startAt": optional_time("start_at", start_at),
-            "endAt": optional_time("end_at", end_at),
-            "catchUp": catch_up,
-            "overlap": overlap,
-        }
-        options = options_to_json(
-            key=key,
-            headers=headers,
-            tags=tags,
-            attempts=attempts,
-            backoff=backoff,
-            timeout=timeout,
-            expire_after=expire_after,
-        )
-        body = json_of("The schedule", {"topic": topic, "payload": payload, **without_none(rule), "options": options})
-        return self._transport.send(Request("PUT", path("schedules", id), body), Schedule.from_json)
+    def _put(self, id: str, schedule: NewSchedule) -> Schedule:
+        body = json_of("The schedule", schedule.to_json())
+        return self._send(Request("PUT", path("schedules", id), body))
 
     def pause(self, id: str) -> Schedule:
         """It publishes nothing until it is resumed.

@@ -11,10 +11,10 @@ from typing import List, Optional
 from ._client import DelayQueue
 from ._errors import may_be_due_to_one
 from ._log import logger
-from ._messages import Settlement
 from ._received import ReceivedMessage
 from ._threads import start_thread
 from ._transport import LONGEST_RETRY
+from ._wire import Settlement
 
 
 @dataclass

@@ -18,12 +18,12 @@ from ._connections import Interruption
 from ._errors import DelayQueueError, InvalidArgumentError, invalid, is_refusal
 from ._leases import Leases
 from ._log import logger
-from ._messages import Settlement
 from ._received import ReceivedMessage
 from ._settler import Settler
 from ._threads import start_thread
 from ._times import SHORTEST_TIMEOUT, Duration, milliseconds_within
 from ._transport import Interrupted, Pauses
+from ._wire import Settlement
 
 #: What the gateway gives at most in one request.
 _MOST_RECEIVED = 200

@@ -1,0 +1,614 @@
+// Code generated from the gateway's openapi.json by scripts/setup/client-types.mjs (`npm run build`). DO NOT EDIT.
+
+package delayqueue
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// OnDuplicate: what happens if the id exists: 'reject' refuses the message, 'ignore' leaves the first one as it is, 'replace' gives that one the
+// new payload, options and due time, 'earliest' leaves it, but due at the earlier of both times. If it is left out: 'reject'.
+type OnDuplicate string
+
+// The values of [OnDuplicate].
+const (
+	Reject   OnDuplicate = "reject"
+	Ignore   OnDuplicate = "ignore"
+	Replace  OnDuplicate = "replace"
+	Earliest OnDuplicate = "earliest"
+)
+
+// Outcome: what is to become of the message. 'ack': it is handled. 'retry': the attempt has failed; it comes again, or is a dead letter after
+// its last attempt. 'dead': it becomes a dead letter at once. 'release': it comes again, and spends no attempt.
+type Outcome string
+
+// The values of [Outcome].
+const (
+	Ack     Outcome = "ack"
+	Retry   Outcome = "retry"
+	Dead    Outcome = "dead"
+	Release Outcome = "release"
+)
+
+// Status: what became of the outcome of a delivery. "stale": the delivery was not the current one, and nothing changed. "cancelled", "replaced":
+// that happened to the message meanwhile, so a failure of the delivery has no consequence.
+//
+// What became of a lease that was to be extended. "cancelled": it was, and the message is cancelled; no retry follows. "stale": the delivery was
+// not the current one any more, and nothing changed.
+//
+// What became of a call to cancel a message. "in-flight": its handler runs and is told, and no retry follows.
+//
+// What became of a call to move a message to another time. "dead": it is a dead letter, which somebody has to requeue before it comes again.
+type Status string
+
+// The values of [Status].
+const (
+	StatusCancelled Status = "cancelled"
+	StatusReplaced  Status = "replaced"
+	StatusSettled   Status = "settled"
+	StatusStale     Status = "stale"
+	StatusExtended  Status = "extended"
+	StatusInFlight  Status = "in-flight"
+	StatusNotFound  Status = "not-found"
+	StatusDead      Status = "dead"
+	StatusMoved     Status = "moved"
+)
+
+// The codes of the gateway; its guide says what to do about each.
+const (
+	ErrBodyTooLarge         Code = "BODY_TOO_LARGE"
+	ErrBrokerUnavailable    Code = "BROKER_UNAVAILABLE"
+	ErrConfiguration        Code = "CONFIGURATION"
+	ErrDuplicateMessage     Code = "DUPLICATE_MESSAGE"
+	ErrForbidden            Code = "FORBIDDEN"
+	ErrInternal             Code = "INTERNAL"
+	ErrInvalidArgument      Code = "INVALID_ARGUMENT"
+	ErrInvalidJSON          Code = "INVALID_JSON"
+	ErrInvalidPayload       Code = "INVALID_PAYLOAD"
+	ErrMessageNotFound      Code = "MESSAGE_NOT_FOUND"
+	ErrMethodNotAllowed     Code = "METHOD_NOT_ALLOWED"
+	ErrNotFound             Code = "NOT_FOUND"
+	ErrNotReplicated        Code = "NOT_REPLICATED"
+	ErrPayloadTooLarge      Code = "PAYLOAD_TOO_LARGE"
+	ErrReceiverUnavailable  Code = "RECEIVER_UNAVAILABLE"
+	ErrScheduleNotFound     Code = "SCHEDULE_NOT_FOUND"
+	ErrSerialization        Code = "SERIALIZATION"
+	ErrTooManyWaiting       Code = "TOO_MANY_WAITING"
+	ErrTopicNotServed       Code = "TOPIC_NOT_SERVED"
+	ErrUnauthorized         Code = "UNAUTHORIZED"
+	ErrUnsupportedMediaType Code = "UNSUPPORTED_MEDIA_TYPE"
+)
+
+// PublishOptions: how a message is published. What is left out is as its topic has it.
+type PublishOptions struct {
+	// Names the message, unique in its topic among those of its key; 1 to 256 characters. If it is left out, one is made.
+	ID string `wire:"id"`
+	// Places the message in a partition, and in an ordered topic behind others of the key; 1 to 256 characters. If it is left out, it is the id.
+	Key string `wire:"key"`
+	// Time from now until it is due, up to 10 years. If it is left out, it is due at once.
+	Delay time.Duration `wire:"delay"`
+	// When it is due, in place of a delay. A time that has passed means at once.
+	DeliverAt time.Time `wire:"deliverAt"`
+	// In place of DeliverAt: when the clocks of a time zone show it.
+	DeliverAtLocal *LocalTime `wire:"deliverAt"`
+	// How many deliveries may fail before it is a dead letter, 1 to 1000.
+	Attempts int `wire:"attempts"`
+	// How long to wait between the attempts.
+	Backoff *Backoff `wire:"backoff"`
+	// Longest run of one call of a handler in a Nest application.
+	Timeout time.Duration `wire:"timeout"`
+	// Dead letter if it is not delivered within this time after it was due.
+	ExpireAfter time.Duration `wire:"expireAfter"`
+	// Stored with the payload.
+	Headers map[string]string `wire:"headers"`
+	// Words by which messages can be listed and cancelled: at most 8, of 1 to 128 characters.
+	Tags []string `wire:"tags"`
+	// What happens if the id exists: 'reject' refuses the message, 'ignore' leaves the first one as it is, 'replace' gives that one the new
+	// payload, options and due time, 'earliest' leaves it, but due at the earlier of both times. If it is left out: 'reject'.
+	OnDuplicate OnDuplicate `wire:"onDuplicate"`
+	// If it replaces others: however often it is replaced, it is due at most so long after the first publish.
+	MaxWait time.Duration `wire:"maxWait"`
+	// How many replicas of Redis have to confirm the publish, and in which time.
+	Replicas *Replicas `wire:"replicas"`
+}
+
+// Replicas: how many replicas of Redis have to confirm the publish, and in which time.
+type Replicas struct {
+	// How many.
+	Min int `wire:"min"`
+	// Longest time to wait for them. Then the publish is refused, though the message is stored.
+	Timeout time.Duration `wire:"timeout"`
+}
+
+// ScheduleRule: a rule that publishes a message again and again: at an interval, or at the times of a cron expression.
+type ScheduleRule struct {
+	// Where its messages go. It cannot be changed.
+	Topic string `wire:"topic"`
+	// Anything that [json.Marshal] can write.
+	Payload any
+	// Interval between two occurrences, at least 100 ms; or else there is a cron expression.
+	Every time.Duration `wire:"every"`
+	// A cron expression of five fields, or of six, the first of which are the seconds.
+	Cron string `wire:"cron"`
+	// The time zone of the expression, such as 'Europe/Berlin'; UTC if it is left out.
+	TimeZone string `wire:"timeZone"`
+	// No occurrence comes before this time; with an interval, it is the first one.
+	StartAt time.Time `wire:"startAt"`
+	// No occurrence comes after this time.
+	EndAt time.Time `wire:"endAt"`
+	// Which occurrences are published after an outage; 'latest' if it is left out. One of "none", "latest" and "all".
+	CatchUp string `wire:"catchUp"`
+	// Whether an occurrence is published while an earlier one waits, runs or retries ('allow'), or counts as missed ('skip'); 'allow' if it is left
+	// out.
+	Overlap string `wire:"overlap"`
+	// How the messages of the schedule are published.
+	Options *ScheduledMessageOptions `wire:"options"`
+}
+
+// ScheduledMessageOptions: how the messages of the schedule are published.
+type ScheduledMessageOptions struct {
+	// The key of all its messages, which cannot be changed later; the id of the schedule if it is left out.
+	Key string `wire:"key"`
+	// How many deliveries may fail before it is a dead letter, 1 to 1000.
+	Attempts int `wire:"attempts"`
+	// How long to wait between the attempts.
+	Backoff *Backoff `wire:"backoff"`
+	// Longest run of one call of a handler in a Nest application.
+	Timeout time.Duration `wire:"timeout"`
+	// Dead letter if it is not delivered within this time after it was due.
+	ExpireAfter time.Duration `wire:"expireAfter"`
+	// Stored with the payload.
+	Headers map[string]string `wire:"headers"`
+	// Words by which messages can be listed and cancelled: at most 8, of 1 to 128 characters.
+	Tags []string `wire:"tags"`
+}
+
+// Settlement: what is to become of a received message.
+type Settlement struct {
+	// What a received message has.
+	Receipt string `wire:"receipt"`
+	// What is to become of the message. 'ack': it is handled. 'retry': the attempt has failed; it comes again, or is a dead letter after its last
+	// attempt. 'dead': it becomes a dead letter at once. 'release': it comes again, and spends no attempt.
+	Outcome Outcome `wire:"outcome"`
+	// Of a retry or a release: time until it comes again. If it is left out, a retry comes by its backoff, and what is released at once.
+	Delay *time.Duration `wire:"delay"`
+	// Of a retry or a dead letter: why. It is kept with the message.
+	Reason string `wire:"reason"`
+	// In place of a reason: what was thrown. It is kept as that of a handler in Node.js, with texts of up to 4,096 characters.
+	Error *HandlerError `wire:"error"`
+}
+
+// HandlerError: what a handler has failed with.
+type HandlerError struct {
+	// Name of its class.
+	Name string `wire:"name"`
+	// What it says.
+	Message string `wire:"message"`
+	// Where it was thrown.
+	Stack string `wire:"stack"`
+}
+
+// LocalTime: a time as the clocks of a time zone show it.
+type LocalTime struct {
+	// Without an offset, such as '2026-12-24T18:00'.
+	Local string `wire:"local"`
+	// A name of the IANA database, such as 'Europe/Berlin'.
+	TimeZone string `wire:"timeZone"`
+}
+
+// Extension: a lease that is to last for longer.
+type Extension struct {
+	// What a received message has.
+	Receipt string `wire:"receipt"`
+	// For how long from now the message is yours, at least 1 s.
+	Lease time.Duration `wire:"lease"`
+}
+
+// Counts: what a topic, or one of its partitions, holds.
+type Counts struct {
+	// Messages that wait; those that are due, or blocked, are among them.
+	Scheduled int `json:"scheduled"`
+	// Messages whose time has come and that no process has claimed yet.
+	Due int `json:"due"`
+	// Messages that wait behind others of their key, or for its limits.
+	Blocked int `json:"blocked"`
+	// Messages that are being handled.
+	InFlight int `json:"inFlight"`
+	// Dead letters.
+	Dead int `json:"dead"`
+	// Messages that have ended and are kept.
+	Finished int `json:"finished"`
+	// Whether nothing is handed out until somebody resumes it; for a topic, whether any of its partitions is paused.
+	Paused bool `json:"paused"`
+	// What has happened since the topic was first used.
+	Counters Counters `json:"counters"`
+	// Of those that are blocked, the ones whose time has come. They are late like those that are due, and start once others of their key end. Zero
+	// if the gateway is of version 0.1.
+	BlockedDue int `json:"blockedDue"`
+	// Messages whose last attempt failed and that are tried again: they wait, or are in flight. Zero if the gateway is of version 0.1.
+	Retrying int `json:"retrying"`
+	// The earliest due time; zero if nothing waits that could be delivered then.
+	NextDueAt time.Time `json:"nextDueAt"`
+	// The earliest due time among those that are due; zero if none is. Its age tells how late handling is.
+	OldestDueAt time.Time `json:"oldestDueAt"`
+	// The earliest due time among those that are due and blocked; zero if none is.
+	OldestBlockedDueAt time.Time `json:"oldestBlockedDueAt"`
+	// Until when nothing is handed out, since somebody holds the topic or a handler has met a rate limit; zero if that is not so. For a topic, that
+	// of the partition that is held longest.
+	HeldUntil time.Time `json:"heldUntil"`
+}
+
+// Published: what became of a message that was published.
+type Published struct {
+	// The id that it was published with, or the one that was made for it.
+	ID string `json:"id"`
+	// Where it was published.
+	Topic string `json:"topic"`
+	// Where it is in the topic.
+	Partition int `json:"partition"`
+	// When the stored message is due, on the Redis server's clock.
+	DueAt time.Time `json:"dueAt"`
+	// Whether the id existed. The message was left as it is ("ignore", "earliest") or replaced ("replace"). false if it took the place of a
+	// finished one.
+	Duplicate bool `json:"duplicate"`
+}
+
+// Details: a message as it is stored.
+type Details struct {
+	// Names the message.
+	ID string `json:"id"`
+	// Where it was published.
+	Topic string `json:"topic"`
+	// Where it is in the topic.
+	Partition int `json:"partition"`
+	// Its key; the id, if it was published without one.
+	Key string `json:"key"`
+	// As they were published.
+	Headers map[string]string `json:"headers"`
+	// Where it is. "finished": it has ended, and the topic's option finished keeps what became of it. One of "dead", "finished", "in-flight" and
+	// "scheduled".
+	State string `json:"state"`
+	// Scheduled: when it is due. In flight: when its lease ends. Dead: when it died. Finished: when it ended.
+	At time.Time `json:"at"`
+	// What it can be found by. Finished messages are not found by their tags any more.
+	Tags []string `json:"tags"`
+	// Deliveries so far.
+	Deliveries int `json:"deliveries"`
+	// Attempts spent so far.
+	Attempts int `json:"attempts"`
+	// The latest attempts that failed, the last one first; at most 10. An attempt that crashed has no entry.
+	History []FailedAttempt `json:"history"`
+	// As it was published; zero if what is stored cannot be decoded.
+	Payload json.RawMessage `json:"payload"`
+	// How long it waits after a failed attempt, if it was published with the option; times are milliseconds.
+	Backoff json.RawMessage `json:"backoff"`
+	// The attempts that it may have, if it was published with the option; else its handler or its topic decides.
+	MaxAttempts int `json:"maxAttempts"`
+	// By its publisher's estimate of the Redis server's clock; zero if what is stored cannot be decoded.
+	PublishedAt time.Time `json:"publishedAt"`
+	// In flight or finished: when it was due last. Its handler has not begun before. Zero if that is not known.
+	DueAt time.Time `json:"dueAt"`
+	// Finished: what became of it. One of "acked", "cancelled" and "delivered".
+	Outcome string `json:"outcome"`
+	// Finished: how long the last handler call ran; zero if it was never called, or that is not known.
+	Duration time.Duration `json:"duration"`
+	// Finished: names the process that has handled it; zero if none has, or that is not known.
+	Process string `json:"process"`
+	// The longest run of its handler, if it was published with the option.
+	Timeout time.Duration `json:"timeout"`
+	// How long after its due time it expires, if it was published with the option.
+	ExpireAfter time.Duration `json:"expireAfter"`
+	// Why it is dead, or why the latest attempt that failed did.
+	Failure *Failure `json:"failure"`
+	// In an ordered topic, the id of the message of the same key that has to be done before this one; zero if nothing is in the way, and in lists.
+	BlockedBy string `json:"blockedBy"`
+}
+
+// UnmarshalJSON reads what the gateway writes: lengths of time are milliseconds there.
+func (d *Details) UnmarshalJSON(text []byte) error {
+	type plain Details
+	return json.Unmarshal(text, &struct {
+		*plain
+		Duration    *millis `json:"duration"`
+		Timeout     *millis `json:"timeout"`
+		ExpireAfter *millis `json:"expireAfter"`
+	}{(*plain)(d), (*millis)(&d.Duration), (*millis)(&d.Timeout), (*millis)(&d.ExpireAfter)})
+}
+
+// Failure: a failure as it is kept with its message.
+type Failure struct {
+	// Why it is dead, or why the attempt failed. One of "crashed", "expired", "failed", "invalid", "undecodable" and "unrecoverable".
+	Reason string `json:"reason"`
+	// Name of the error's class.
+	Name string `json:"name"`
+	// The error's message, at most 4,096 characters.
+	Message string `json:"message"`
+	// The error's code, if it has one.
+	Code string `json:"code"`
+	// The error's stack, at most 4,096 characters.
+	Stack string `json:"stack"`
+	// What the error gives as its cause.
+	Cause *Failure `json:"cause"`
+	// The errors that it consists of, as an AggregateError does; the first 5.
+	Errors []Failure `json:"errors"`
+	// Why the attempt before failed, if the last one ended without an error of its own.
+	LastError *Failure `json:"lastError"`
+	// What the schema found wrong, if the reason is "invalid"; the first 10.
+	Issues []PayloadIssue `json:"issues"`
+}
+
+// FailedAttempt: an attempt that failed, as it is kept in the history of its message.
+type FailedAttempt struct {
+	// When it failed, on the Redis server's clock as the process estimated it.
+	At time.Time `json:"at"`
+	// Which attempt it was, 1 for the first. Counting begins anew when a dead letter is requeued.
+	Attempt int `json:"attempt"`
+	// Name of the error's class.
+	Name string `json:"name"`
+	// The error's message, with that of its cause, at most 200 characters.
+	Message string `json:"message"`
+	// How long the handler ran.
+	Duration time.Duration `json:"duration"`
+}
+
+// UnmarshalJSON reads what the gateway writes: lengths of time are milliseconds there.
+func (f *FailedAttempt) UnmarshalJSON(text []byte) error {
+	type plain FailedAttempt
+	return json.Unmarshal(text, &struct {
+		*plain
+		Duration *millis `json:"duration"`
+	}{(*plain)(f), (*millis)(&f.Duration)})
+}
+
+// PayloadIssue: one thing that a schema found wrong with a payload.
+type PayloadIssue struct {
+	// The schema's words, at most 500 characters.
+	Message string `json:"message"`
+	// Where in the payload, such as lines[0].sku, at most 200 characters; zero for the payload as a whole.
+	Path string `json:"path"`
+}
+
+// CancelledTagged: what became of the messages that carry a tag.
+type CancelledTagged struct {
+	// How many waited, and are cancelled.
+	Cancelled int `json:"cancelled"`
+	// How many are being handled: their handlers are told, and no retry follows.
+	InFlight int `json:"inFlight"`
+}
+
+// Message: a message that belongs to its receiver until its lease ends. The first settlement of its receipt counts.
+type Message struct {
+	// Names the message.
+	ID string `json:"id"`
+	// Where it was published.
+	Topic string `json:"topic"`
+	// Where it is in the topic.
+	Partition int `json:"partition"`
+	// Its key; the id, if it was published without one.
+	Key string `json:"key"`
+	// As it was published.
+	Payload json.RawMessage `json:"payload"`
+	// As they were published.
+	Headers map[string]string `json:"headers"`
+	// Which attempt this is, 1 for the first.
+	Attempt int `json:"attempt"`
+	// The attempt after which the message becomes a dead letter.
+	MaxAttempts int `json:"maxAttempts"`
+	// For how long it belonged to its receiver when it was given; 0: at most once, so it need not be settled.
+	Lease time.Duration `json:"lease"`
+	// Settles the delivery, and extends its lease, in any process: a text for URLs and headers.
+	Receipt string `json:"receipt"`
+	// When it was published.
+	PublishedAt time.Time `json:"publishedAt"`
+	// When this delivery was due, on the Redis server's clock; for a retry, the end of its backoff.
+	DueAt time.Time `json:"dueAt"`
+
+	client *Client
+}
+
+// UnmarshalJSON reads what the gateway writes: lengths of time are milliseconds there.
+func (m *Message) UnmarshalJSON(text []byte) error {
+	type plain Message
+	return json.Unmarshal(text, &struct {
+		*plain
+		Lease *millis `json:"lease"`
+	}{(*plain)(m), (*millis)(&m.Lease)})
+}
+
+// Result: what became of a settlement, or of an extension.
+type Result struct {
+	// Names the delivery.
+	Receipt string `json:"receipt"`
+	// What was done; see [Status].
+	Status Status `json:"status"`
+}
+
+// Stats: what a topic holds, in sum and by partition.
+type Stats struct {
+	Counts
+	// The topic that is counted.
+	Topic string `json:"topic"`
+	// Those that have answered, ascending.
+	Partitions []PartitionStats `json:"partitions"`
+	// The partitions that have not answered in time, since their shard of a Redis Cluster is away: what they hold is in none of the counts. Empty
+	// if the counts are complete.
+	Unreachable []int `json:"unreachable"`
+}
+
+// PartitionStats: what a partition holds, and who consumes it.
+type PartitionStats struct {
+	Counts
+	// Its number, from 0.
+	Partition int `json:"partition"`
+	// Names the process that owns it; zero if none does, or its session has ended.
+	Owner string `json:"owner"`
+}
+
+// Counters: what has happened since the topic was first used. The counters only grow, and are kept in Redis.
+type Counters struct {
+	// Messages that were published; one that was replaced counts again.
+	Published int `json:"published"`
+	// Deliveries; each attempt counts.
+	Delivered int `json:"delivered"`
+	// Messages that were handled.
+	Acked int `json:"acked"`
+	// Attempts that failed and are repeated.
+	Retried int `json:"retried"`
+	// Messages that became dead letters.
+	Dead int `json:"dead"`
+	// Messages that were cancelled or drained.
+	Cancelled int `json:"cancelled"`
+	// Of those that became dead letters, the ones that were not delivered within ExpireAfter.
+	Expired int `json:"expired"`
+	// Outcomes that came after the lease had ended, and changed nothing.
+	Stale int `json:"stale"`
+	// Entries without a message, and messages in no state, that were found and removed: something else has written here.
+	Repaired int `json:"repaired"`
+}
+
+// Explanation: why a message has not run, or what became of it.
+type Explanation struct {
+	// The first cause that holds, in a fixed order. One of "behind", "blocked-by-key", "dead", "finished", "max-in-flight", "no-consumer",
+	// "no-owner", "not-due", "owner-silent", "paused", "rate-limited", "retrying", "running", "starved" and "unknown-id".
+	Cause string `json:"cause"`
+	// The other causes that hold, in the same order: what would keep the message waiting without the first one.
+	Also []string `json:"also"`
+	// What the explanation is based on.
+	Facts Facts `json:"facts"`
+	// What the cause means and what to do, in English.
+	Advice string `json:"advice"`
+}
+
+// Facts: what an explanation is based on. What is unknown, or does not apply, is zero.
+type Facts struct {
+	// Where it was looked for.
+	Topic string `json:"topic"`
+	// Names the message.
+	ID string `json:"id"`
+	// The processes that live and handle the topic, or take part in it since somebody receives there.
+	Handlers []string `json:"handlers"`
+	// Those who receive the topic, or did so in the last 15 minutes.
+	Receivers []Receiver `json:"receivers"`
+	// Its key; the id, if it was published without one.
+	Key string `json:"key"`
+	// Where it is in the topic.
+	Partition int `json:"partition"`
+	// When the facts were read, on the Redis server's clock.
+	At time.Time `json:"at"`
+	// Where it is now. One of "dead", "finished", "in-flight" and "scheduled".
+	State string `json:"state"`
+	// When it is due, if it is scheduled; when it was due, if it is in flight: its handler has not begun before.
+	DueAt time.Time `json:"dueAt"`
+	// When it expires, if it was published with ExpireAfter and was not delivered yet.
+	ExpiresAt time.Time `json:"expiresAt"`
+	// When its lease ends, if it is in flight.
+	LeaseEndsAt time.Time `json:"leaseEndsAt"`
+	// When it died, if it is a dead letter.
+	DiedAt time.Time `json:"diedAt"`
+	// When it ended, if it is finished and kept.
+	FinishedAt time.Time `json:"finishedAt"`
+	// What became of it, if it is finished and kept. One of "acked", "cancelled" and "delivered".
+	Outcome string `json:"outcome"`
+	// When it was published.
+	PublishedAt time.Time `json:"publishedAt"`
+	// Deliveries so far.
+	Deliveries int `json:"deliveries"`
+	// Attempts spent so far.
+	Attempts int `json:"attempts"`
+	// Deliveries in a row that ended with their lease, the current one not included.
+	Crashes int `json:"crashes"`
+	// Why it is dead, or why its last attempt failed.
+	Failure *Failure `json:"failure"`
+	// What happened to it while it was in flight, and takes effect when its delivery ends. One of "cancelled" and "replaced".
+	Mark string `json:"mark"`
+	// The process that handles it, or has, if that can be told.
+	Runner string `json:"runner"`
+	// How many messages of its partition are handed out before it, or would be if it was due.
+	Before int `json:"before"`
+	// In an ordered topic, the id of the message of its key that comes first.
+	BlockedBy string `json:"blockedBy"`
+	// Whether its partition is paused.
+	Paused bool `json:"paused"`
+	// Until when nothing of the topic begins, since somebody holds it, or a handler has met a rate limit.
+	HeldUntil time.Time `json:"heldUntil"`
+	// Which limit of its key it waits for, or its owner for the topic: how many begin (rate), or how many are in flight. One of "inFlight" and
+	// "rate".
+	Limit string `json:"limit"`
+	// The process that is stored as the owner of its partition.
+	Owner string `json:"owner"`
+	// Whether that one lives, by its heartbeats.
+	OwnerAlive bool `json:"ownerAlive"`
+	// Most handler calls of the owner at once.
+	OwnerConcurrency int `json:"ownerConcurrency"`
+	// How many handler calls of the owner ran when it said so last.
+	OwnerBusy int `json:"ownerBusy"`
+}
+
+// Receiver: somebody who receives messages of a topic, in an application or over the gateway, as their processes have said last.
+type Receiver struct {
+	// The topic that it receives.
+	Topic string `json:"topic"`
+	// The name that it gives as consumer.
+	Consumer string `json:"consumer"`
+	// Whether it has or wants messages, has asked lately, or has not come back. One of "busy", "gone" and "idle".
+	State string `json:"state"`
+	// Its calls that wait for messages.
+	Waiting int `json:"waiting"`
+	// Messages that it has: received, not settled as far as is known, and their leases last.
+	Holding int `json:"holding"`
+	// When it asked for messages last; now, if it waits for some.
+	SeenAt time.Time `json:"seenAt"`
+	// The processes from which it receives, sorted.
+	Processes []string `json:"processes"`
+}
+
+// Schedule: a schedule as it is stored.
+type Schedule struct {
+	// Names the schedule.
+	ID string `json:"id"`
+	// Where its messages go.
+	Topic string `json:"topic"`
+	// Where its messages are in the topic.
+	Partition int `json:"partition"`
+	// The key of its messages; the id, if it was stored without one.
+	Key string `json:"key"`
+	// The headers of its messages.
+	Headers map[string]string `json:"headers"`
+	// Which occurrences are published after an outage. One of "all", "latest" and "none".
+	CatchUp string `json:"catchUp"`
+	// Whether an occurrence is published while an earlier one waits, runs or retries. One of "allow" and "skip".
+	Overlap string `json:"overlap"`
+	// Whether it publishes nothing until it is resumed.
+	Paused bool `json:"paused"`
+	// Whether a handler of a Nest application declares it. Once none does any more, it can be pruned.
+	Declared bool `json:"declared"`
+	// How many occurrences were not published, because of an outage or because an earlier one was not over. For a cron expression, one outage
+	// counts as at most 1,000.
+	Missed int `json:"missed"`
+	// The payload of its messages, read with the topic's serializer, if any. Zero if it can't be read.
+	Payload json.RawMessage `json:"payload"`
+	// The interval, if it has no cron expression.
+	Every time.Duration `json:"every"`
+	// The cron expression, if it has no interval.
+	Cron string `json:"cron"`
+	// The time zone of the expression.
+	TimeZone string `json:"timeZone"`
+	// No occurrence comes before this time.
+	StartAt time.Time `json:"startAt"`
+	// No occurrence comes after this time.
+	EndAt time.Time `json:"endAt"`
+	// The time of its next occurrence; zero if it is paused or has ended.
+	Next time.Time `json:"next"`
+	// The latest occurrence that was published; zero before the first.
+	Last time.Time `json:"last"`
+}
+
+// UnmarshalJSON reads what the gateway writes: lengths of time are milliseconds there.
+func (s *Schedule) UnmarshalJSON(text []byte) error {
+	type plain Schedule
+	return json.Unmarshal(text, &struct {
+		*plain
+		Every *millis `json:"every"`
+	}{(*plain)(s), (*millis)(&s.Every)})
+}
