@@ -1,4 +1,4 @@
-import type { ClearCounts } from '../admin/bulk-options.js';
+import type { BulkResult } from '../admin/bulk-options.js';
 import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import { type BulkCall, runBulk } from './bulk.js';
 import type { Cli } from './cli.js';
@@ -11,7 +11,7 @@ export interface ClearCommand {
   readonly singular: string;
   readonly summary: string;
   readonly description: string;
-  readonly clear: (admin: DelayQueueAdmin, topic: string, call: BulkCall) => Promise<ClearCounts>;
+  readonly clear: (admin: DelayQueueAdmin, topic: string, call: BulkCall) => Promise<BulkResult>;
 }
 
 /** Adds a command that removes all messages of one state. */

@@ -5,18 +5,16 @@ import { Refusal } from '../http/refusal.js';
 import { type Input, type Route, type Routes, type Sees, route } from './route.js';
 import { type SeenTopic, itsDeadFilter, itsFilter, itsTopic, withExamples } from './sees.js';
 
-type Counted = Pick<BulkResult, 'examples'>;
-
 /** Work on many messages of a topic. It checks what it is given before it changes anything. */
 type Work<S> = (
   target: S & { readonly admin: DelayQueueAdmin; readonly body: Input },
   options: BulkOptions,
-) => Promise<Counted>;
+) => Promise<BulkResult>;
 
 /** Counts what is meant, with examples, if it is asked to; else begins an operation. */
 function bulk<S extends SeenTopic>(action: AuditedAction, sees: Sees<S>, workOn: Work<S>): Route {
   return route(action, withExamples(sees), async ({ queues: { admin }, operations, by }, body, seen) => {
-    const work = async (options: BulkOptions): Promise<Counted> => workOn({ ...seen, admin, body }, options);
+    const work = async (options: BulkOptions): Promise<BulkResult> => workOn({ ...seen, admin, body }, options);
     const about = { action, topic: seen.topic, total: body.optionalNumber('total'), ...by };
     if (body.flag('dryRun')) return work({ ...by, dryRun: true });
     // Stopped before its first step, it only checks what was given: what is refused has not begun.

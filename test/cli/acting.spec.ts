@@ -176,7 +176,7 @@ describe('a topic is', () => {
     expect(await json(command, TOPIC, '--yes')).toEqual({
       topic: TOPIC,
       matched: 0,
-      removed: 0,
+      changed: 0,
       dryRun: false,
       aborted: false,
     });
@@ -184,7 +184,7 @@ describe('a topic is', () => {
     expect(await json(command, TOPIC, '-y')).toEqual({
       topic: TOPIC,
       matched,
-      removed: matched,
+      changed: matched,
       dryRun: false,
       aborted: false,
     });
@@ -203,14 +203,14 @@ describe('dead letters are', () => {
     expect(await json('requeue', TOPIC, '--all', '--dry-run')).toEqual({
       topic: TOPIC,
       matched: 3,
-      requeued: 0,
+      changed: 0,
       dryRun: true,
       aborted: false,
       examples: ['1', '2', '3'].map(() => expect.objectContaining({ topic: TOPIC, state: 'dead' }) as unknown),
     });
     expect(
       await json('requeue', TOPIC, '--id', '3', '--key', 'k', '--payload', '{"b":1}', '--delay', '1h'),
-    ).toMatchObject({ requeued: 1 });
+    ).toMatchObject({ changed: 1 });
     expect(await bed.admin.get(TOPIC, '3')).toMatchObject({ state: 'scheduled', payload: { b: 1 } });
     const { groups } = await bed.admin.deadLetterGroups(TOPIC);
     expect(await run('requeue', TOPIC, '--fingerprint', groups[0]?.fingerprint ?? '', '--rate', '1000')).toEqual({
@@ -230,7 +230,7 @@ describe('dead letters are', () => {
     });
     expect(await json('remove', TOPIC, '--since', hourAgo, '--key', 'k', '--yes')).toMatchObject({
       matched: 1,
-      removed: 1,
+      changed: 1,
     });
     expect(await run('remove', TOPIC, '--id', '1', '--yes')).toMatchObject({
       code: 0,

@@ -228,10 +228,10 @@ describe('cancel of what a filter means', () => {
     await bed.deliver('running', 'in-flight');
     await bed.publish('waiting');
     expect(await bed.admin.cancel(TOPIC, ALL, { inFlight: true, dryRun: true })).toMatchObject({ matched: 2 });
-    expect(await bed.admin.cancel(TOPIC, ALL)).toMatchObject({ matched: 1, cancelled: 1, inFlight: 0 });
+    expect(await bed.admin.cancel(TOPIC, ALL)).toMatchObject({ matched: 1, changed: 1, inFlight: 0 });
     expect(await bed.admin.cancel(TOPIC, ALL, { inFlight: true })).toMatchObject({
       matched: 1,
-      cancelled: 0,
+      changed: 1,
       inFlight: 1,
     });
     await expect(bed.admin.cancel(TOPIC, { from: NOW }, { inFlight: true })).rejects.toThrow(InvalidArgumentError);
@@ -245,7 +245,7 @@ describe('cancel of what a filter means', () => {
       if (call.operation === 'cancel') await bed.deliver('a', 'in-flight');
       return call.run();
     };
-    expect(await bed.admin.cancel(TOPIC, ALL)).toMatchObject({ matched: 1, cancelled: 0, inFlight: 1 });
+    expect(await bed.admin.cancel(TOPIC, ALL)).toMatchObject({ matched: 1, changed: 1, inFlight: 1 });
   });
 
   it('meets a message once whose lease is renewed meanwhile', async () => {
@@ -272,7 +272,7 @@ describe('reschedule of what a filter means', () => {
       if (call.operation === 'reschedule') await bed.clock.advance(500);
       return call.run();
     };
-    expect(await bed.admin.reschedule(TOPIC, ALL, { delay: '1h' })).toMatchObject({ matched: 3, rescheduled: 3 });
+    expect(await bed.admin.reschedule(TOPIC, ALL, { delay: '1h' })).toMatchObject({ matched: 3, changed: 3 });
     bed.around = async ({ run }) => run();
     expect(await bed.dues()).toEqual({ a: HOUR, b: HOUR, c: HOUR });
   });
@@ -282,7 +282,7 @@ describe('reschedule of what a filter means', () => {
     for (let i = 0; i < 450; i++) await bed.publish(`m${i}`, { due: i });
     expect(await bed.admin.reschedule(TOPIC, ALL, { deliverAt: NOW + 300 })).toMatchObject({
       matched: 449,
-      rescheduled: 449,
+      changed: 449,
     });
   });
 
@@ -301,7 +301,10 @@ describe('runNow of what a filter means', () => {
     const bed = await AdminBed.open(1);
     for (const [id, due] of Object.entries({ past: -5000, now: 0, soon: 1000, later: HOUR }))
       await bed.publish(id, { due });
-    expect(await bed.admin.runNow(TOPIC, { from: NOW - HOUR, to: NOW + HOUR })).toMatchObject({ matched: 1, due: 1 });
+    expect(await bed.admin.runNow(TOPIC, { from: NOW - HOUR, to: NOW + HOUR })).toMatchObject({
+      matched: 1,
+      changed: 1,
+    });
     expect(await bed.dues()).toEqual({ past: -5000, now: 0, soon: 0, later: HOUR });
   });
 
