@@ -3,7 +3,6 @@ import { describe } from '../checks/describe.js';
 import {
   type AnyRules,
   type Rule,
-  asGiven,
   declared,
   duration,
   listOf,
@@ -104,7 +103,7 @@ export function resolveStoredBackoff(name: string, backoff: StoredBackoff): Reso
 
 /** A kind of backoff, whose type was checked. */
 function kindOf<R extends AnyRules>(type: StoredBackoff['type'], rules: R) {
-  return objectOf({ type: declared({ type: 'string', const: type }, asGiven<unknown>), ...rules });
+  return objectOf({ type: declared({ type: 'string', const: type }, (_, given: unknown) => given), ...rules });
 }
 
 const DELAY = duration(0);
