@@ -94,7 +94,7 @@ function OperationLine({ known: { operation, isElsewhere } }: { known: Known }):
   return (
     <div class="operation">
       <strong>
-        {t.operations.names[action] ?? action} · {topic}
+        {t.bulk.names[action] ?? action} · {topic}
       </strong>
       <Badge tone={TONES[state]}>{t.operations.states[state]}</Badge>
       <span class="muted">{progressOf(operation)}</span>
@@ -126,7 +126,7 @@ function ProgressBar({ operation }: { operation: Json<Operation> }): JSX.Element
   return (
     <progress
       {...(total !== undefined && { value: changed, max: Math.max(total, matched) })}
-      aria-label={t.operations.names[action] ?? action}
+      aria-label={t.bulk.names[action] ?? action}
     />
   );
 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { BulkDialog } from './bulk-dialog.js';
-import { Field } from './controls.js';
+import { AskButtons, Field } from './controls.js';
 import { may, mayActByContent } from './session.js';
 import { text } from './texts/text.js';
 
@@ -15,43 +15,22 @@ export interface SearchFilter {
 
 const ACTIONS = ['runNow', 'reschedule', 'cancel'] as const;
 
-const ROUTES = {
-  runNow: 'api/messages/run-now',
-  reschedule: 'api/messages/reschedule',
-  cancel: 'api/messages/cancel',
-} as const;
-
 /** What can be done with all waiting messages that a filter means. */
 export function WaitingActions({ topic, filter }: { topic: string; filter: SearchFilter }): JSX.Element | null {
   const t = text();
   const [asked, setAsked] = useState<(typeof ACTIONS)[number]>();
   const [delay, setDelay] = useState('10m');
-  const allowed = ACTIONS.filter((action) => may(action));
-  if (allowed.length === 0) return null;
+  if (!ACTIONS.some((action) => may(action))) return null;
   if ((filter.text !== undefined || filter.field) && !mayActByContent()) return <p class="hint">{t.bulk.byContent}</p>;
   return (
     <div class="actions">
-      {allowed.map((action) => (
-        <button
-          key={action}
-          type="button"
-          class={`button button-${action === 'cancel' ? 'danger' : 'plain'}`}
-          onClick={() => setAsked(action)}
-        >
-          {t.bulk.all[action]}
-        </button>
-      ))}
+      <AskButtons actions={ACTIONS} names={t.bulk.all} ask={setAsked} />
       {asked && (
         <BulkDialog
           key={asked}
-          title={`${t.bulk.all[asked]} · ${topic}`}
-          name={t.bulk.names[asked]}
-          what={t.bulk.what[asked]}
+          action={asked}
           topic={topic}
-          route={ROUTES[asked]}
           body={{ filter, ...(asked === 'reschedule' && { delay }) }}
-          kind={asked === 'cancel' ? 'danger' : 'primary'}
-          hasRate
           isComplete={asked !== 'reschedule' || delay.trim() !== ''}
           close={() => setAsked(undefined)}
         >

@@ -5,7 +5,7 @@ import type { PartitionStatus, TopicStats } from '../../../admin/topic-stats.js'
 import { act, useLook } from '../api.js';
 import { Agenda } from '../agenda.js';
 import { BulkDialog } from '../bulk-dialog.js';
-import { ActionButton, Dialog } from '../controls.js';
+import { ActionButton, AskButtons, Dialog } from '../controls.js';
 import { HoldDialog } from '../hold-dialog.js';
 import { compact, duration, now, processName, shortDateTime } from '../format.js';
 import type { Json } from '../json.js';
@@ -13,7 +13,6 @@ import { MessageList } from '../message-list.js';
 import { Badge, Card, Count, Crumbs, Figure, Shown, Time } from '../parts.js';
 import { href } from '../router.js';
 import { soughtIn } from '../search.js';
-import { may } from '../session.js';
 import { Table } from '../tables.js';
 import { text } from '../texts/text.js';
 import { Work } from '../work.js';
@@ -101,19 +100,13 @@ function TopicActions({ stats }: { stats: Json<TopicLook> }): JSX.Element {
   const others = paused ? [] : isHeld(stats) ? (['resume', 'hold'] as const) : (['hold'] as const);
   return (
     <div class="actions">
-      {([toggle, ...others, 'drain', 'purge'] as const)
-        .filter((action) => may(action))
-        .map((action) => (
-          <button
-            // One that stays, and keeps the focus, when it turns into its opposite.
-            key={action === toggle ? 'toggle' : action}
-            type="button"
-            class={`button button-${action === 'drain' || action === 'purge' ? 'danger' : 'plain'}`}
-            onClick={() => setAsked(action)}
-          >
-            {t.actions[action]}
-          </button>
-        ))}
+      <AskButtons
+        actions={[toggle, ...others, 'drain', 'purge'] as const}
+        names={t.actions}
+        ask={setAsked}
+        // One that stays, and keeps the focus, when it turns into its opposite.
+        keyOf={(action) => (action === toggle ? 'toggle' : action)}
+      />
       {(asked === 'pause' || asked === 'resume') && (
         <Dialog title={`${t.actions[asked]} · ${topic}`} close={close}>
           <p>{asked === 'pause' ? t.topic.pauseWhat(topic) : t.topic.resumeWhat(topic)}</p>
@@ -131,19 +124,7 @@ function TopicActions({ stats }: { stats: Json<TopicLook> }): JSX.Element {
         </Dialog>
       )}
       {asked === 'hold' && <HoldDialog topic={topic} close={close} />}
-      {(asked === 'drain' || asked === 'purge') && (
-        <BulkDialog
-          title={`${t.actions[asked]} · ${topic}`}
-          name={t.actions[asked]}
-          what={t.bulk.what[asked]}
-          topic={topic}
-          route={`api/${asked}`}
-          body={{}}
-          kind="danger"
-          isConfirmed
-          close={close}
-        />
-      )}
+      {(asked === 'drain' || asked === 'purge') && <BulkDialog action={asked} topic={topic} body={{}} close={close} />}
     </div>
   );
 }
