@@ -6,7 +6,6 @@ import { act, useLook } from '../api.js';
 import { Agenda } from '../agenda.js';
 import { BulkDialog } from '../bulk-dialog.js';
 import { ActionButton, AskButtons, Dialog } from '../controls.js';
-import { HoldDialog } from '../hold-dialog.js';
 import { compact, duration, now, processName, shortDateTime } from '../format.js';
 import type { Json } from '../json.js';
 import { MessageList } from '../message-list.js';
@@ -126,6 +125,38 @@ function TopicActions({ stats }: { stats: Json<TopicLook> }): JSX.Element {
       {asked === 'hold' && <HoldDialog topic={topic} close={close} />}
       {(asked === 'drain' || asked === 'purge') && <BulkDialog action={asked} topic={topic} body={{}} close={close} />}
     </div>
+  );
+}
+
+const MINUTE = 60_000;
+
+/** What can be chosen, in milliseconds. */
+const DELAYS = [5, 15, 60, 240, 1440].map((minutes) => minutes * MINUTE);
+
+/** Asks for how long a topic is to be held, and holds it. */
+function HoldDialog({ topic, close }: { topic: string; close: () => void }): JSX.Element {
+  const t = text();
+  const [chosen, setChosen] = useState(15 * MINUTE);
+  const hold = async (): Promise<void> => {
+    await act('api/hold', { topic, delay: `${chosen}ms` });
+    close();
+  };
+  return (
+    <Dialog title={`${t.actions.hold} · ${topic}`} close={close}>
+      <p>{t.topic.holdWhat(topic)}</p>
+      <div class="segments" role="group" aria-label={t.topic.holdFor}>
+        {DELAYS.map((delay) => (
+          <button key={delay} type="button" aria-pressed={delay === chosen} onClick={() => setChosen(delay)}>
+            {duration(delay)}
+          </button>
+        ))}
+      </div>
+      <div class="dialog-actions">
+        <ActionButton kind="primary" run={hold}>
+          {t.actions.hold}
+        </ActionButton>
+      </div>
+    </Dialog>
   );
 }
 
