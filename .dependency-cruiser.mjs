@@ -63,6 +63,8 @@ const LAYERS = {
   },
   consumer: { folders: [...CONSUMER, ...BELOW_RUNTIME] },
   admin: { folders: ['producer', ...BELOW_RUNTIME], packages: ['uuid'] },
+  // What operators can do, declared once for all who offer it.
+  'admin/catalogue': { folders: ['admin', 'schedules', 'events', 'store', 'messages'] },
   monitoring: { folders: BELOW_RUNTIME, packages: ['rxjs'] },
   'outbound/push': { folders: ['messages'], packages: ['ipaddr.js'] },
   'outbound/forward': { folders: ['messages'], packages: ['rxjs'] },
@@ -116,6 +118,7 @@ const LAYERS = {
       'dashboard',
       'gateway',
       'http',
+      'admin/catalogue',
       'admin',
       'schedules',
       'events',
@@ -129,7 +132,17 @@ const LAYERS = {
   },
   prometheus: { folders: ['monitoring', 'events'], packages: ['prom-client'] },
   dashboard: {
-    folders: ['http/mount', 'http', 'nest/decorators', 'admin', 'store', 'schedules', 'events', 'messages'],
+    folders: [
+      'http/mount',
+      'http',
+      'nest/decorators',
+      'admin/catalogue',
+      'admin',
+      'store',
+      'schedules',
+      'events',
+      'messages',
+    ],
     packages: ['@nestjs/common', 'rxjs'],
   },
   gateway: {

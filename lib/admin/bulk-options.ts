@@ -6,14 +6,14 @@ import { type ActionOptions, checkedActor } from '../events/audit-log.js';
 import type { MessageDetails } from './message-details.js';
 
 /**
- * Progress of a call that changes many messages.
+ * Progress of a call that changes many messages: how many so far.
  *
  * @publicApi
  */
 export interface BulkProgress {
-  /** Messages matched so far. */
+  /** Messages that matched. `drain()` and `purge()` count those that there are when the turn of their partition comes first. */
   readonly matched: number;
-  /** How many of them were changed. */
+  /** Messages that were changed: fewer if someone else was faster, and 0 in a dry run. */
   readonly changed: number;
 }
 
@@ -41,13 +41,6 @@ export interface BulkOptions extends ActionOptions {
 export type ClearOptions = Omit<BulkOptions, 'rate'>;
 
 /**
- * Options of `remove()`.
- *
- * @publicApi
- */
-export type RemoveOptions = BulkOptions;
-
-/**
  * Options of `requeue()`.
  *
  * @publicApi
@@ -70,37 +63,15 @@ export interface CancelManyOptions extends BulkOptions {
 }
 
 /**
- * Result of a call that changes all messages that match a filter.
+ * Result of a call that changes many messages.
  *
  * @publicApi
  */
-export interface BulkResult {
-  /** Messages that matched. */
-  readonly matched: number;
+export interface BulkResult extends BulkProgress {
   /** Whether the signal ended the call before it had read all messages. */
   readonly aborted: boolean;
   /** In a dry run: up to three of the messages. */
   readonly examples: readonly MessageDetails[] | undefined;
-}
-
-/**
- * Result of `requeue()`.
- *
- * @publicApi
- */
-export interface RequeueResult extends BulkResult {
-  /** Messages that wait again; fewer than matched if someone else was faster, and 0 in a dry run. */
-  readonly requeued: number;
-}
-
-/**
- * Result of `remove()`.
- *
- * @publicApi
- */
-export interface RemoveResult extends BulkResult {
-  /** Messages that are gone; fewer than matched if someone else was faster, and 0 in a dry run. */
-  readonly removed: number;
 }
 
 /**
@@ -109,45 +80,11 @@ export interface RemoveResult extends BulkResult {
  * @publicApi
  */
 export interface CancelManyResult extends BulkResult {
-  /** Waiting messages that are gone; 0 in a dry run. */
-  readonly cancelled: number;
   /**
-   * Messages that were being handled, even if they still waited when they were read: their signals abort, and they are not retried. 0 in
-   * a dry run.
+   * Of those that were changed, the ones that were being handled, even if they still waited when they were read: their signals abort, and
+   * they are not retried. The others are gone.
    */
   readonly inFlight: number;
-}
-
-/**
- * Result of `reschedule()` with a filter.
- *
- * @publicApi
- */
-export interface RescheduleManyResult extends BulkResult {
-  /** Messages that were moved; fewer than matched if someone else was faster, and 0 in a dry run. */
-  readonly rescheduled: number;
-}
-
-/**
- * What became of a call to make the messages due that a filter means.
- *
- * @publicApi
- */
-export interface RunNowManyResult extends BulkResult {
-  /** Those that are due now; fewer than matched if others were quicker, and 0 in a dry run. */
-  readonly due: number;
-}
-
-/**
- * What `drain()` and `purge()` have done.
- *
- * @publicApi
- */
-export interface ClearCounts extends Pick<BulkResult, 'examples'> {
-  /** How many messages there were when the turn of their partition came first. */
-  readonly matched: number;
-  /** How many were removed. Others may have come or gone meanwhile, so it need not be {@link matched}. */
-  readonly removed: number;
 }
 
 /** What all bulk operations can be told, checked. */

@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { type CallId, MAX_BATCH } from '../store/partition.js';
 import { sleep } from '../time/sleep.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
-import type { CheckedBulkOptions } from './bulk-options.js';
+import type { BulkResult, CheckedBulkOptions } from './bulk-options.js';
 import type { MessageDetails } from './message-details.js';
 
 /** Steps a second if a rate is given: a bulk operation goes on in small portions. */
@@ -35,15 +35,6 @@ export interface BulkStep {
  */
 export type Send = <T>(change: (call: CallId) => Promise<T>, lane?: number) => Promise<T>;
 
-export interface BulkCounts {
-  readonly matched: number;
-  readonly changed: number;
-  /** Whether the signal ended it before all steps were taken. */
-  readonly aborted: boolean;
-  /** Of a dry run. */
-  readonly examples: readonly MessageDetails[] | undefined;
-}
-
 /** Most messages of one step. */
 export function stepSize({ dryRun, rate }: CheckedBulkOptions): number {
   if (dryRun || rate === undefined) return MAX_BATCH;
@@ -63,7 +54,7 @@ export async function runBulk(
   partitions: readonly AsyncGenerator<BulkStep, void>[],
   { dryRun, rate = Infinity, signal, onProgress }: CheckedBulkOptions,
   begin?: () => Promise<void>,
-): Promise<BulkCounts> {
+): Promise<BulkResult> {
   const { clock } = dependencies;
   // Callers of its own, so that calls under way at the same time are not taken for each other's repeats.
   const callers = Array.from({ length: LANES }, () => uuidv7());

@@ -2,7 +2,7 @@ import type { Partition } from '../store/partition.js';
 import { existingPartitions } from '../store/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { type BulkStep, runBulk } from './bulk.js';
-import { type ClearCounts, type ClearOptions, checkedClearOptions } from './bulk-options.js';
+import { type BulkResult, type ClearOptions, checkedClearOptions } from './bulk-options.js';
 import { type MessageDetails, toDetails } from './message-details.js';
 import { MAX_PAGE_LENGTH } from './merged-list.js';
 
@@ -21,12 +21,11 @@ export async function clearTopic(
   state: ClearedState,
   options: ClearOptions,
   begin?: () => Promise<void>,
-): Promise<ClearCounts> {
+): Promise<BulkResult> {
   const checked = checkedClearOptions(options);
   const partitions = await served(dependencies, () => existingPartitions(dependencies.broker, topic));
   const steps = partitions.map((partition) => stepsOf(dependencies, partition, state));
-  const { matched, changed, examples } = await runBulk(dependencies, steps, checked, begin);
-  return { matched, removed: changed, examples };
+  return runBulk(dependencies, steps, checked, begin);
 }
 
 async function* stepsOf(

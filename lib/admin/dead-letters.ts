@@ -9,13 +9,12 @@ import { type TopicRef, checkedTopicName, schemaOf } from '../messages/topic.js'
 import { findMessage } from '../producer/find-message.js';
 import { existingPartitions, partitionCount, partitionsOf } from '../store/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
-import { type BulkCounts, type BulkStep, runBulk, stepSize } from './bulk.js';
+import { type BulkStep, runBulk, stepSize } from './bulk.js';
 import {
+  type BulkOptions,
+  type BulkResult,
   type CheckedBulkOptions,
-  type RemoveOptions,
-  type RemoveResult,
   type RequeueOptions,
-  type RequeueResult,
   checkedOptionsOf,
   checkedRequeueOptions,
 } from './bulk-options.js';
@@ -56,7 +55,7 @@ export class DeadLetters {
     which: DeadLetterSelection,
     options: RequeueOptions,
     begin?: Begin,
-  ): Promise<RequeueResult> {
+  ): Promise<BulkResult> {
     const name = checkedTopicName(topic);
     const selection = checkedSelection(which);
     const { delay, ...checked } = checkedRequeueOptions(options);
@@ -66,35 +65,20 @@ export class DeadLetters {
     }
     const { broker } = this.#dependencies;
     const replacement = payload === undefined ? undefined : await this.#checkedPayload(topic, payload);
-    const { changed, ...counts } = await this.#change(
-      name,
-      selection,
-      { ...checked, begin },
-      (partition, call, letters) => {
-        const requeues = letters.map((letter) => toRequeue(letter, replacement, broker.now()));
-        return broker.deadLetters.requeueDead(partition, call, requeues, delay);
-      },
-    );
-    return { ...counts, requeued: changed };
+    return this.#change(name, selection, { ...checked, begin }, (partition, call, letters) => {
+      const requeues = letters.map((letter) => toRequeue(letter, replacement, broker.now()));
+      return broker.deadLetters.requeueDead(partition, call, requeues, delay);
+    });
   }
 
-  async remove(
-    topic: TopicRef,
-    which: DeadLetterSelection,
-    options: RemoveOptions,
-    begin?: Begin,
-  ): Promise<RemoveResult> {
+  async remove(topic: TopicRef, which: DeadLetterSelection, options: BulkOptions, begin?: Begin): Promise<BulkResult> {
     const name = checkedTopicName(topic);
     const selection = checkedSelection(which);
     const checked = checkedOptionsOf('remove', options);
     const { broker } = this.#dependencies;
-    const { changed, ...counts } = await this.#change(
-      name,
-      selection,
-      { ...checked, begin },
-      (partition, call, letters) => broker.deadLetters.removeDead(partition, call, letters),
+    return this.#change(name, selection, { ...checked, begin }, (partition, call, letters) =>
+      broker.deadLetters.removeDead(partition, call, letters),
     );
-    return { ...counts, removed: changed };
   }
 
   async groups(topic: TopicRef): Promise<DeadLetterGroups> {
@@ -123,7 +107,7 @@ export class DeadLetters {
     selection: CheckedSelection,
     { begin, ...options }: CheckedBulkOptions & { readonly begin: Begin | undefined },
     change: Change,
-  ): Promise<BulkCounts> {
+  ): Promise<BulkResult> {
     const steps =
       'ref' in selection
         ? [this.#stepFor(topic, selection.ref, change)]

@@ -24,16 +24,11 @@ import {
 } from '../events/audit-log.js';
 import type {
   BulkOptions,
+  BulkResult,
   CancelManyOptions,
   CancelManyResult,
-  ClearCounts,
   ClearOptions,
-  RemoveOptions,
-  RemoveResult,
   RequeueOptions,
-  RequeueResult,
-  RescheduleManyResult,
-  RunNowManyResult,
 } from './bulk-options.js';
 import { clearTopic } from './clear-topic.js';
 import type { DeadLetterFilter } from './dead-letter-filter.js';
@@ -42,8 +37,7 @@ import { DeadLetters } from './dead-letters.js';
 import { type DoctorReport, doctor } from './doctor.js';
 import { type EditResult, editPayload } from './edit-payload.js';
 import { type Explanation, explain } from './explain.js';
-import { type Fleet, type FleetOptions, type WorkMinute, lookAtFleet } from './fleet.js';
-import { historyOf } from './history.js';
+import { type Fleet, type FleetOptions, type WorkMinute, historyOf, lookAtFleet } from './fleet.js';
 import { type ListedMessage, type MessageDetails, type View, toDetails } from './message-details.js';
 import type { MessageFilter } from './message-filter.js';
 import { type PeekOptions, type PeekPage, type PeekState, peek } from './peek.js';
@@ -365,13 +359,13 @@ export class DelayQueueAdmin {
     filter: MessageFilter,
     when: { delay: Duration } | { deliverAt: Date | number | LocalTime },
     options?: BulkOptions,
-  ): Promise<RescheduleManyResult>;
+  ): Promise<BulkResult>;
   async reschedule(
     topic: TopicRef,
     which: MessageRef | MessageFilter,
     when: { delay: Duration } | { deliverAt: Date | number | LocalTime },
     options: BulkOptions = {},
-  ): Promise<RescheduleResult | RescheduleManyResult> {
+  ): Promise<RescheduleResult | BulkResult> {
     if (isOne(which)) {
       const given = { ...shownRef(which), ...when };
       return this.#act('reschedule', topic, given, options, () => this.#changes.reschedule(topic, which, when));
@@ -398,12 +392,12 @@ export class DelayQueueAdmin {
    * @throws BrokerUnavailableError if a call was not confirmed in time; those before it have taken effect
    * @throws ConfigurationError if the topic speaks another protocol
    */
-  async runNow(topic: TopicRef, filter: MessageFilter, options?: BulkOptions): Promise<RunNowManyResult>;
+  async runNow(topic: TopicRef, filter: MessageFilter, options?: BulkOptions): Promise<BulkResult>;
   async runNow(
     topic: TopicRef,
     which: MessageRef | MessageFilter,
     options: BulkOptions = {},
-  ): Promise<RescheduleResult | RunNowManyResult> {
+  ): Promise<RescheduleResult | BulkResult> {
     if (!isOne(which)) {
       return this.#actOnMany('runNow', topic, which, options, (begin) =>
         this.#waiting.runNow(checkedTopicName(topic), which, options, begin),
@@ -454,7 +448,7 @@ export class DelayQueueAdmin {
     topic: TopicRef,
     which: MessageRef | DeadLetterFilter,
     options: RequeueOptions = {},
-  ): Promise<RequeueResult> {
+  ): Promise<BulkResult> {
     return this.#actOnMany('requeue', topic, shownRef(which), options, (begin) =>
       this.#deadLetters.requeue(topic, which, options, begin),
     );
@@ -486,11 +480,7 @@ export class DelayQueueAdmin {
    * @throws BrokerUnavailableError if a step was not confirmed in time; those before it have taken effect
    * @throws ConfigurationError if the topic speaks another protocol
    */
-  async remove(
-    topic: TopicRef,
-    which: MessageRef | DeadLetterFilter,
-    options: RemoveOptions = {},
-  ): Promise<RemoveResult> {
+  async remove(topic: TopicRef, which: MessageRef | DeadLetterFilter, options: BulkOptions = {}): Promise<BulkResult> {
     return this.#actOnMany('remove', topic, shownRef(which), options, (begin) =>
       this.#deadLetters.remove(topic, which, options, begin),
     );
@@ -511,7 +501,7 @@ export class DelayQueueAdmin {
    * @throws BrokerUnavailableError if a step was not confirmed in time; those before it have taken effect
    * @throws ConfigurationError if the topic speaks another protocol
    */
-  async drain(topic: TopicRef, options: ClearOptions = {}): Promise<ClearCounts> {
+  async drain(topic: TopicRef, options: ClearOptions = {}): Promise<BulkResult> {
     return this.#actOnMany('drain', topic, {}, options, (begin) =>
       clearTopic(this.#dependencies, checkedTopicName(topic), 'scheduled', options, begin),
     );
@@ -524,7 +514,7 @@ export class DelayQueueAdmin {
    * @throws BrokerUnavailableError if a step was not confirmed in time; those before it have taken effect
    * @throws ConfigurationError if the topic speaks another protocol
    */
-  async purge(topic: TopicRef, options: ClearOptions = {}): Promise<ClearCounts> {
+  async purge(topic: TopicRef, options: ClearOptions = {}): Promise<BulkResult> {
     return this.#actOnMany('purge', topic, {}, options, (begin) =>
       clearTopic(this.#dependencies, checkedTopicName(topic), 'dead', options, begin),
     );

@@ -239,10 +239,7 @@ export function toReceiver({ sessions, seenAt, ...receiver }: SeenReceiver): Fle
 }
 
 /** Sums up what was done within a time. */
-export function toMinute(
-  { at, seconds }: Pick<WorkOfMinute, 'at' | 'seconds'>,
-  work: readonly TopicWork[] = [],
-): WorkMinute {
+function toMinute({ at, seconds }: Pick<WorkOfMinute, 'at' | 'seconds'>, work: readonly TopicWork[] = []): WorkMinute {
   const sum = (value: (one: TopicWork) => number): number => work.reduce((total, one) => total + value(one), 0);
   const all = new Lateness();
   for (const { lateness, maxLateness } of work) all.merge(lateness, maxLateness);
@@ -256,4 +253,22 @@ export function toMinute(
     dead: sum(({ dead }) => dead),
     lateness: p50 === undefined || p99 === undefined ? undefined : { p50, p99, max: all.max },
   };
+}
+
+/**
+ * What was done for a topic over days, the earliest first; see `DelayQueueAdmin.history()`.
+ *
+ * @throws BrokerUnavailableError
+ */
+export async function historyOf(dependencies: AdminDependencies, topic: string): Promise<WorkMinute[]> {
+  const { broker } = dependencies;
+  await tellOwn(dependencies);
+  const now = broker.now();
+  const spans = await served(dependencies, () => broker.records.historyOf(topic, Math.floor(now / MINUTE)));
+  return spans
+    .toSorted((a, b) => a.minute - b.minute || a.span - b.span)
+    .map(({ minute, span, ...work }) => {
+      const at = minute * MINUTE;
+      return toMinute({ at, seconds: Math.min(span * MINUTE, now - at) / 1000 }, [work]);
+    });
 }

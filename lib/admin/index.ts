@@ -25,14 +25,8 @@ export type {
   BulkResult,
   CancelManyOptions,
   CancelManyResult,
-  ClearCounts,
   ClearOptions,
-  RemoveOptions,
-  RemoveResult,
   RequeueOptions,
-  RequeueResult,
-  RescheduleManyResult,
-  RunNowManyResult,
 } from './bulk-options.js';
 export type { DeadLetterFilter } from './dead-letter-filter.js';
 export type { DeadLetterGroup, DeadLetterGroups } from './dead-letter-groups.js';

@@ -14,8 +14,6 @@ import {
   type CancelManyOptions,
   type CancelManyResult,
   type CheckedBulkOptions,
-  type RescheduleManyResult,
-  type RunNowManyResult,
   checkedCancelOptions,
   checkedOptionsOf,
 } from './bulk-options.js';
@@ -65,7 +63,7 @@ export class WaitingMessages {
     const meant = checkedMessageFilter(filter, inFlight ? ['scheduled', 'in-flight'] : ['scheduled']);
     const { broker } = this.#dependencies;
     let stopped = 0;
-    const { changed, ...result } = await this.#change(
+    const result = await this.#change(
       topic,
       meant,
       { ...checked, begin },
@@ -79,7 +77,7 @@ export class WaitingMessages {
         },
       },
     );
-    return { ...result, cancelled: changed - stopped, inFlight: stopped };
+    return { ...result, inFlight: stopped };
   }
 
   async reschedule(
@@ -87,14 +85,14 @@ export class WaitingMessages {
     filter: MessageFilter,
     { when, options }: { when: { delay: Duration } | { deliverAt: Date | number | LocalTime }; options: BulkOptions },
     begin: Begin,
-  ): Promise<RescheduleManyResult> {
+  ): Promise<BulkResult> {
     const checked = checkedOptionsOf('reschedule', options);
     const meant = checkedMessageFilter(filter, ['scheduled']);
     const { broker } = this.#dependencies;
     const due = requiredDueTime(when, broker.now());
     // One time for all of them tells which ones were moved, wherever they are met again.
     const at = 'at' in due ? due.at : Math.ceil(broker.now() + due.after);
-    const { changed, ...result } = await this.#change(
+    return this.#change(
       topic,
       meant,
       { ...checked, begin },
@@ -105,16 +103,15 @@ export class WaitingMessages {
           (await broker.messages.reschedule(partition, call, storedId, { at })) === 'moved',
       },
     );
-    return { ...result, rescheduled: changed };
   }
 
-  async runNow(topic: string, filter: MessageFilter, options: BulkOptions, begin: Begin): Promise<RunNowManyResult> {
+  async runNow(topic: string, filter: MessageFilter, options: BulkOptions, begin: Begin): Promise<BulkResult> {
     const checked = checkedOptionsOf('runNow', options);
     const meant = checkedMessageFilter(filter, ['scheduled']);
     const { broker } = this.#dependencies;
     // What is due already comes first in the lists, and may be most of them.
     const from = Math.max(meant.from ?? 0, Math.floor(broker.now()));
-    const { changed, ...result } = await this.#change(
+    return this.#change(
       topic,
       { ...meant, from },
       { ...checked, begin },
@@ -125,7 +122,6 @@ export class WaitingMessages {
           (await broker.messages.runNow(partition, call, storedId)) === 'moved',
       },
     );
-    return { ...result, due: changed };
   }
 
   async #change(
@@ -133,7 +129,7 @@ export class WaitingMessages {
     filter: CheckedMessageFilter,
     { begin, ...options }: CheckedBulkOptions & { readonly begin: Begin },
     change: Change,
-  ): Promise<BulkResult & { readonly changed: number }> {
+  ): Promise<BulkResult> {
     const config = await served(this.#dependencies, () => existingConfig(this.#dependencies.broker, topic));
     const { key } = filter;
     const partitions =

@@ -227,7 +227,5 @@ export const abortSignal: Rule<unknown, AbortSignal> = (name, given = new AbortC
   throw new InvalidArgumentError(`${name} must be an AbortSignal. Given: ${describe(given)}.`);
 };
 
-/** For an option that is checked together with others. */
-export function asGiven<T>(_: string, given: T): T {
-  return given;
-}
+/** For an option that is checked together with others. Frozen, since many share it: a schema that it was given would be that of all. */
+export const asGiven = Object.freeze(<T>(_: string, given: T): T => given);

@@ -8,22 +8,16 @@ import { table } from './table.js';
 import { isInteractive } from './terminal.js';
 import { shownCount, shownNumber } from './text.js';
 
-/** What the admin answers to a bulk operation; what it calls the number of those that it has changed is `D`. */
-export type BulkOutcome<D extends string> = Pick<BulkResult, 'matched' | 'examples'> & Readonly<Record<D, number>>;
-
-/** How a bulk operation is called. */
-export type BulkCall = Required<Pick<BulkOptions, 'dryRun' | 'signal' | 'onProgress'>> & { readonly actor: string };
-
-export interface BulkOperation<D extends string> {
+export interface BulkOperation {
   readonly topic: string;
   /** What one of them is, such as `dead letter`. */
-  readonly singular: string;
-  /** What becomes of them, and the name of their number in the answer: `requeued`. */
-  readonly done: D;
+  readonly noun?: string | undefined;
+  /** What becomes of them, such as `requeued`. */
+  readonly done: string;
   readonly dryRun: boolean;
   /** What cannot be undone is asked about first, such as `removes`. */
   readonly destroys?: string;
-  readonly call: (call: BulkCall) => Promise<BulkOutcome<D>>;
+  readonly call: (queues: Queues, options: BulkOptions) => Promise<BulkResult>;
   /** Told if one message was meant that is not there. */
   readonly missing?: (() => CliError) | undefined;
 }
@@ -33,16 +27,16 @@ export interface BulkOperation<D extends string> {
  *
  * @throws CliError if the topic was never used, it was not confirmed, or interrupted, or the one that is meant is not there
  */
-export async function runBulk<D extends string>(cli: Cli, queues: Queues, operation: BulkOperation<D>): Promise<void> {
-  const { topic, singular, done, dryRun, destroys, call, missing } = operation;
+export async function runBulk(cli: Cli, queues: Queues, operation: BulkOperation): Promise<void> {
+  const { topic, noun = 'message', done, dryRun, destroys, call, missing } = operation;
   await cli.assertKnown(queues, topic);
   await cli.interruptible(async (signal) => {
-    const print = ({ examples, ...counts }: BulkOutcome<D>, lines: () => string[]): void =>
+    const print = ({ examples, ...counts }: BulkResult, lines: () => string[]): void =>
       cli.print({ topic, ...counts, dryRun, aborted: signal.aborted, ...(dryRun && { examples }) }, lines);
 
     const counting = new Progress(cli.terminal, cli.notePaint, 'counted');
     const { actor } = cli;
-    const counted = await call({
+    const counted = await call(queues, {
       actor,
       dryRun: true,
       signal,
@@ -55,7 +49,7 @@ export async function runBulk<D extends string>(cli: Cli, queues: Queues, operat
     const examples = (): string[] =>
       example ? table(messageColumns(example.state, shown, queues.broker.now()), shown, cli) : [];
     if (dryRun || matched === 0) {
-      const would = `${shownCount(matched, singular)} ${dryRun ? 'would be ' : ''}${done}`;
+      const would = `${shownCount(matched, noun)} ${dryRun ? 'would be ' : ''}${done}`;
       print(counted, () => (example ? [`${would}, such as`, ...examples()] : [`${would}.`]));
       return;
     }
@@ -64,19 +58,19 @@ export async function runBulk<D extends string>(cli: Cli, queues: Queues, operat
       await cli.confirm({
         type: topic,
         called: 'the name of the topic',
-        what: `This ${destroys} ${shownCount(matched, singular)} of topic '${topic}' for good.`,
+        what: `This ${destroys} ${shownCount(matched, noun)} of topic '${topic}' for good.`,
         hasDryRun: true,
       });
     }
     const progress = new Progress(cli.terminal, cli.notePaint, done, matched);
-    const outcome = await call({
+    const outcome = await call(queues, {
       actor,
       dryRun: false,
       signal,
       onProgress: ({ changed }) => progress.update(changed),
     }).finally(() => progress.end());
-    print(outcome, () => [`${shownCount(outcome[done], singular)} ${done}.`]);
-    if (signal.aborted) throw interrupted(`${shownNumber(outcome[done])} were ${done} before.`);
+    print(outcome, () => [`${shownCount(outcome.changed, noun)} ${done}.`]);
+    if (signal.aborted) throw interrupted(`${shownNumber(outcome.changed)} were ${done} before.`);
   });
 }
 

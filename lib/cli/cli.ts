@@ -12,8 +12,8 @@ import { CliError, notFound, usageError } from './cli-error.js';
 import { EXIT, type ExitCode } from './exit-codes.js';
 import { toJson } from './json.js';
 import { type Paint, paintFor, say } from './paint.js';
+import { readRedis } from './given-values.js';
 import type { GlobalOptions } from './program.js';
-import { readRedis } from './redis-option.js';
 import { type Terminal, ask, isInteractive } from './terminal.js';
 import { shown, shownLines } from './text.js';
 

@@ -1,72 +1,22 @@
+import type { BulkOptions, BulkResult } from '../admin/bulk-options.js';
+import type { ActionOn } from '../admin/catalogue/action.js';
+import { ACTIONS, type NamedAction } from '../admin/catalogue/actions.js';
 import { Refusal } from '../http/refusal.js';
-import { BULK_ROUTES } from './bulk.routes.js';
-import { type Routes, route } from './route.js';
-import { itsOperation, itsPayload, itsSchedule, itsTopic, withExamples } from './sees.js';
+import { type DashboardQueues, type Input, type Route, type Routes, type Sees, route } from './route.js';
+import {
+  type SeenTopic,
+  itsDeadFilter,
+  itsFilter,
+  itsOperation,
+  itsPayload,
+  itsSchedule,
+  itsTopic,
+  withExamples,
+} from './sees.js';
 
 /** What the pages can do, by path. */
 export const ACTING_ROUTES: Routes = {
-  'api/cancel': route('cancel', itsTopic, async ({ queues: { admin }, by }, body, { topic }) => ({
-    result: await admin.cancel(topic, body.message(), by),
-  })),
-
-  'api/reschedule': route('reschedule', itsTopic, async ({ queues: { admin }, by }, body, { topic }) => ({
-    result: await admin.reschedule(topic, body.message(), body.when(), by),
-  })),
-
-  'api/run-now': route('runNow', itsTopic, async ({ queues: { admin }, by }, body, { topic }) => ({
-    result: await admin.runNow(topic, body.message(), by),
-  })),
-
-  'api/edit': route('edit', itsPayload, async ({ queues: { admin }, by }, body, { topic, isEditable }) => {
-    const [name, payload] = [body.message(), body.value('payload')];
-    if (payload === undefined) throw new Refusal(400, 'INVALID_ARGUMENT', "'payload' is missing.");
-    const message = await admin.get(topic, name);
-    // Whoever edits begins with what the page shows, and would store the words that stand for the rest.
-    if (message && !isEditable(message)) {
-      throw new Refusal(409, 'NOT_EDITABLE', 'The dashboard cannot show all of this payload, so it does not edit it.');
-    }
-    return { result: await admin.edit(topic, name, payload, by) };
-  }),
-
-  'api/requeue': route('requeue', withExamples(itsTopic), async ({ queues: { admin }, by }, body, { topic }) =>
-    admin.requeue(topic, body.message(), by),
-  ),
-
-  'api/remove': route('remove', withExamples(itsTopic), async ({ queues: { admin }, by }, body, { topic }) =>
-    admin.remove(topic, body.message(), by),
-  ),
-
-  'api/pause': route('pause', itsTopic, async ({ queues: { admin }, by }, _, { topic }) => {
-    await admin.pause(topic, by);
-    return {};
-  }),
-
-  'api/hold': route('hold', itsTopic, async ({ queues: { admin }, by }, body, { topic }) => ({
-    heldUntil: await admin.hold(topic, body.text('delay'), by),
-  })),
-
-  'api/resume': route('resume', itsTopic, async ({ queues: { admin }, by }, _, { topic }) => {
-    await admin.resume(topic, by);
-    return {};
-  }),
-
-  ...BULK_ROUTES,
-
-  'api/schedules/pause': route('pauseSchedule', itsSchedule, async ({ queues: { schedules }, by }, _, { id }) => ({
-    changed: await schedules.pause(id, by),
-  })),
-
-  'api/schedules/resume': route('resumeSchedule', itsSchedule, async ({ queues: { schedules }, by }, _, { id }) => ({
-    changed: await schedules.resume(id, by),
-  })),
-
-  'api/schedules/run-now': route('runScheduleNow', itsSchedule, async ({ queues: { schedules }, by }, _, { id }) =>
-    schedules.runNow(id, by),
-  ),
-
-  'api/schedules/remove': route('removeSchedule', itsSchedule, async ({ queues: { schedules }, by }, _, { id }) => ({
-    changed: await schedules.remove(id, by),
-  })),
+  ...Object.fromEntries(ACTIONS.flatMap((action) => Object.entries(routesOf(action)))),
 
   'api/operations/stop': route(
     ({ action }) => action,
@@ -77,3 +27,90 @@ export const ACTING_ROUTES: Routes = {
     },
   ),
 };
+
+function routesOf(action: NamedAction): Routes {
+  const { name, command } = action;
+  switch (action.target) {
+    case 'message':
+      return {
+        [`api/${command}`]: route(name, itsPayload, async ({ queues, by }, body, { topic, isEditable }) => {
+          const [ref, works] = [body.message(), action.works(inputOf(action, body))];
+          const message = await queues.admin.get(topic, ref);
+          // Whoever edits begins with what the page shows, and would store the words that stand for the rest.
+          if (message && !isEditable(message)) {
+            throw new Refusal(
+              409,
+              'NOT_EDITABLE',
+              'The dashboard cannot show all of this payload, so it does not edit it.',
+            );
+          }
+          return { result: await works.one(queues, { topic, ref }, by) };
+        }),
+      };
+    case 'messages':
+      return {
+        [`api/${command}`]: route(name, itsTopic, async ({ queues, by }, body, { topic }) => ({
+          result: await action.works(inputOf(action, body)).one(queues, { topic, ref: body.message() }, by),
+        })),
+        [`api/messages/${command}`]: bulk(name, itsFilter, async (queues, body, seen, options) =>
+          action.works(inputOf(action, body)).many(queues, seen, atRate(body, options)),
+        ),
+      };
+    case 'deadLetters':
+      return {
+        [`api/${command}`]: route(name, withExamples(itsTopic), async ({ queues, by }, body, { topic }) =>
+          action.works(inputOf(action, body)).many(queues, { topic, which: body.message() }, by),
+        ),
+        [`api/dead/${command}`]: bulk(name, itsDeadFilter, async (queues, body, { topic, filter }, options) =>
+          action.works(inputOf(action, body)).many(queues, { topic, which: filter }, atRate(body, options)),
+        ),
+      };
+    case 'state':
+      return {
+        [`api/${command}`]: bulk(name, itsTopic, async (queues, body, { topic }, options) => {
+          // Typing the name is what keeps a tired hand from the wrong topic.
+          if (!body.flag('dryRun') && body.text('confirm') !== topic) {
+            throw new Refusal(400, 'NOT_CONFIRMED', "'confirm' must be the name of the topic.");
+          }
+          return action.works(inputOf(action, body)).many(queues, { topic }, options);
+        }),
+      };
+    case 'topic':
+      return {
+        [`api/${command}`]: route(name, itsTopic, async ({ queues, by }, body, { topic }) =>
+          action.works(inputOf(action, body)).one(queues, { topic }, by),
+        ),
+      };
+  }
+  return {
+    [`api/schedules/${command}`]: route(name, itsSchedule, async ({ queues, by }, body, { id }) => {
+      const answer = await action.works(inputOf(action, body)).one(queues, { id }, by);
+      return typeof answer === 'object' ? answer : { changed: answer };
+    }),
+  };
+}
+
+/** Payloads are replaced only where they are shown. */
+function inputOf({ input, target }: ActionOn<NamedAction['target']>, body: Input): object {
+  const names = Object.keys(input).filter((name) => name !== 'payload' || target === 'message');
+  return Object.fromEntries(names.map((name) => [name, body.value(name)]));
+}
+
+function atRate(body: Input, options: BulkOptions): BulkOptions {
+  return { ...options, rate: body.optionalNumber('rate') };
+}
+
+/** Work on many messages of a topic. It checks what it is given before it changes anything. */
+type Work<S> = (queues: DashboardQueues, body: Input, seen: S, options: BulkOptions) => Promise<BulkResult>;
+
+/** Counts what is meant, with examples, if it is asked to; else begins an operation. */
+function bulk<S extends SeenTopic>(action: NamedAction['name'], sees: Sees<S>, workOn: Work<S>): Route {
+  return route(action, withExamples(sees), async ({ queues, operations, by }, body, seen) => {
+    const work = async (options: BulkOptions): Promise<BulkResult> => workOn(queues, body, seen, { ...by, ...options });
+    const about = { action, topic: seen.topic, total: body.optionalNumber('total'), ...by };
+    if (body.flag('dryRun')) return work({ dryRun: true });
+    // Stopped before its first step, it only checks what was given: what is refused has not begun.
+    await work({ dryRun: true, signal: AbortSignal.abort() });
+    return { operation: operations.begin(about, work) };
+  });
+}

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AuditedAction } from '../events/audit-log.js';
-import type { BulkProgress } from '../admin/bulk-options.js';
+import type { BulkProgress, BulkResult } from '../admin/bulk-options.js';
 import type { Clock } from '../time/clock.js';
 import { toDate } from '../time/date.js';
 import { Refusal } from '../http/refusal.js';
@@ -19,7 +19,7 @@ export interface Operation {
   /** How far it has come; `undefined` before its first step. */
   readonly progress: BulkProgress | undefined;
   /** What the call was answered. */
-  readonly result: unknown;
+  readonly result: Omit<BulkResult, 'examples'> | undefined;
   readonly error: string | undefined;
 }
 
@@ -67,7 +67,7 @@ export class Operations {
   /** @param work rejects or resolves once it has ended */
   begin(
     about: Pick<Operation, 'action' | 'topic' | 'actor' | 'total'>,
-    work: (control: OperationControl) => Promise<unknown>,
+    work: (control: OperationControl) => Promise<BulkResult>,
   ): Operation {
     const abort = new AbortController();
     const startedAt = toDate(this.#clock.now());
@@ -88,7 +88,7 @@ export class Operations {
         const onProgress = (progress: BulkProgress): void => {
           entry.shown = { ...entry.shown, progress };
         };
-        const result = await work({ signal: abort.signal, onProgress });
+        const { examples: _, ...result } = await work({ signal: abort.signal, onProgress });
         entry.shown = { ...entry.shown, state: abort.signal.aborted ? 'stopped' : 'done', result };
       } catch (error) {
         entry.shown = {

@@ -3,7 +3,6 @@ import { describe } from '../checks/describe.js';
 import {
   type AnyRules,
   type Rule,
-  asGiven,
   declared,
   described,
   duration,
@@ -106,7 +105,10 @@ export function resolveStoredBackoff(name: string, backoff: StoredBackoff): Reso
 /** A kind of backoff, whose type was checked. */
 function kindOf<R extends AnyRules>(type: StoredBackoff['type'], rules: R) {
   return objectOf({
-    type: declared({ type: 'string', const: type, description: 'Which kind it is.' }, asGiven<unknown>),
+    type: declared(
+      { type: 'string', const: type, description: 'Which kind it is.' },
+      (_, given: unknown) => given,
+    ),
     ...rules,
   });
 }

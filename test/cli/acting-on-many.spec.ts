@@ -22,7 +22,7 @@ describe('messages that fit are', () => {
     expect(dry.stdout).toMatch(/^2 waiting messages would be cancelled, such as\nID .*\n(a|c) .*\n(a|c) .*\n$/);
     expect(await json(...args, '--dry-run')).toMatchObject({
       matched: 2,
-      cancelled: 0,
+      changed: 0,
       examples: [{ state: 'scheduled' }, { state: 'scheduled' }],
     });
     expect(await run(...args)).toMatchObject({
@@ -35,7 +35,7 @@ describe('messages that fit are', () => {
     expect(await json('cancel', TOPIC, '--all', '--in-flight', '--yes')).toEqual({
       topic: TOPIC,
       matched: 2,
-      cancelled: 2,
+      changed: 2,
       inFlight: 0,
       dryRun: false,
       aborted: false,
@@ -57,13 +57,13 @@ describe('messages that fit are', () => {
       '--rate',
       '1000',
     );
-    expect(moved).toEqual({ topic: TOPIC, matched: 4, rescheduled: 4, dryRun: false, aborted: false });
+    expect(moved).toEqual({ topic: TOPIC, matched: 4, changed: 4, dryRun: false, aborted: false });
     expect(await run('reschedule', TOPIC, '--to', until, '--delay', '3h')).toMatchObject({
       code: 0,
       stdout: '0 waiting messages rescheduled.\n',
     });
     expect(await run('run-now', TOPIC, '--key', 'a')).toMatchObject({ code: 0, stdout: '1 waiting message due.\n' });
-    expect(await json('run-now', TOPIC, '--all')).toMatchObject({ matched: 3, due: 3 });
+    expect(await json('run-now', TOPIC, '--all')).toMatchObject({ matched: 3, changed: 3 });
     expect(await bed.admin.audit({ limit: 1 })).toMatchObject({
       entries: [{ action: 'runNow', given: { all: true }, actor: text(/@/) }],
     });

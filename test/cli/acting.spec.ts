@@ -1,6 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
+import { ACTIONS, type NamedAction } from '../../lib/admin/catalogue/actions.js';
 import { TOPIC, text, useCliBed } from '../support/cli/cli-bed.js';
 import { runInProcess } from '../support/cli/run-in-process.js';
 
@@ -176,7 +177,7 @@ describe('a topic is', () => {
     expect(await json(command, TOPIC, '--yes')).toEqual({
       topic: TOPIC,
       matched: 0,
-      removed: 0,
+      changed: 0,
       dryRun: false,
       aborted: false,
     });
@@ -184,7 +185,7 @@ describe('a topic is', () => {
     expect(await json(command, TOPIC, '-y')).toEqual({
       topic: TOPIC,
       matched,
-      removed: matched,
+      changed: matched,
       dryRun: false,
       aborted: false,
     });
@@ -203,14 +204,14 @@ describe('dead letters are', () => {
     expect(await json('requeue', TOPIC, '--all', '--dry-run')).toEqual({
       topic: TOPIC,
       matched: 3,
-      requeued: 0,
+      changed: 0,
       dryRun: true,
       aborted: false,
       examples: ['1', '2', '3'].map(() => expect.objectContaining({ topic: TOPIC, state: 'dead' }) as unknown),
     });
     expect(
       await json('requeue', TOPIC, '--id', '3', '--key', 'k', '--payload', '{"b":1}', '--delay', '1h'),
-    ).toMatchObject({ requeued: 1 });
+    ).toMatchObject({ changed: 1 });
     expect(await bed.admin.get(TOPIC, '3')).toMatchObject({ state: 'scheduled', payload: { b: 1 } });
     const { groups } = await bed.admin.deadLetterGroups(TOPIC);
     expect(await run('requeue', TOPIC, '--fingerprint', groups[0]?.fingerprint ?? '', '--rate', '1000')).toEqual({
@@ -230,7 +231,7 @@ describe('dead letters are', () => {
     });
     expect(await json('remove', TOPIC, '--since', hourAgo, '--key', 'k', '--yes')).toMatchObject({
       matched: 1,
-      removed: 1,
+      changed: 1,
     });
     expect(await run('remove', TOPIC, '--id', '1', '--yes')).toMatchObject({
       code: 0,
@@ -263,47 +264,34 @@ describe('dead letters are', () => {
   });
 });
 
-it('whatever changes something says in the audit log who did it', async () => {
+/** What each action is given to take effect. */
+const ARGS: Readonly<Record<NamedAction['name'], string>> = {
+  cancel: `${TOPIC} 1`,
+  reschedule: `${TOPIC} 2 --delay 2h`,
+  runNow: `${TOPIC} 2`,
+  edit: `${TOPIC} 2 {}`,
+  requeue: `${TOPIC} --id dead --delay 1h`,
+  remove: `${TOPIC} --id too --yes`,
+  drain: `${TOPIC} --yes`,
+  purge: `${TOPIC} --yes`,
+  pause: TOPIC,
+  hold: `${TOPIC} --for 1m`,
+  resume: TOPIC,
+  pauseSchedule: 'digest',
+  resumeSchedule: 'digest',
+  runScheduleNow: 'digest',
+  removeSchedule: 'digest --yes',
+};
+
+it('every action says in the audit log who did it', async () => {
   await bed.publish(['dead', 'too', 'left'].map((id) => ({ payload: { fail: 'x' }, options: { id } })));
   await bed.publish(['1', '2'].map((id) => ({ payload: {}, options: { id, delay: '1h' } })));
   await bed.admin.schedules.upsert({ id: 'digest', topic: TOPIC, payload: {}, every: '1h' });
-  const commands = [
-    ['schedules', 'pause', 'digest'],
-    ['schedules', 'resume', 'digest'],
-    ['schedules', 'run-now', 'digest'],
-    ['schedules', 'remove', 'digest', '--yes'],
-    ['pause', TOPIC],
-    ['hold', TOPIC, '--for', '1m'],
-    ['reschedule', TOPIC, '1', '--delay', '2h'],
-    ['edit', TOPIC, '1', '{}'],
-    ['run-now', TOPIC, '1'],
-    ['cancel', TOPIC, '1'],
-    ['requeue', TOPIC, '--id', 'dead', '--delay', '1h'],
-    ['remove', TOPIC, '--id', 'too', '--yes'],
-    ['drain', TOPIC, '--yes'],
-    ['purge', TOPIC, '--yes'],
-    ['resume', TOPIC],
-  ];
-  for (const [i, args] of commands.entries()) {
-    expect(await run(...args, '--actor', `Ann ${i}`)).toMatchObject({ code: 0 });
+  for (const { name, target, command } of ACTIONS) {
+    const words = [...(target === 'schedule' ? ['schedules'] : []), command, ...ARGS[name].split(' ')];
+    expect(await run(...words, '--actor', `Ann ${name}`)).toMatchObject({ code: 0 });
   }
   const { entries } = await bed.admin.audit({ limit: 200 });
   const told = new Map(entries.map(({ action, actor }) => [actor, action]));
-  expect(commands.map((_, i) => told.get(`Ann ${i}`))).toEqual([
-    'pauseSchedule',
-    'resumeSchedule',
-    'runScheduleNow',
-    'removeSchedule',
-    'pause',
-    'hold',
-    'reschedule',
-    'edit',
-    'runNow',
-    'cancel',
-    'requeue',
-    'remove',
-    'drain',
-    'purge',
-    'resume',
-  ]);
+  expect(ACTIONS.map(({ name }) => told.get(`Ann ${name}`))).toEqual(ACTIONS.map(({ name }) => name));
 });

@@ -76,8 +76,8 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   'run-now': { args: `${TOPIC} w#`, prints: /^Message 'w1' is due\.$/m, document: { id: 'w2', result: 'moved' } },
   edit: { args: `${TOPIC} w# {"a":1}`, prints: /is edited/, document: { id: 'w2', result: 'edited' } },
   dead: { args: TOPIC, prints: /^r1 .*unrecoverable/m, document: { state: 'dead', cursor: null } },
-  requeue: { args: `${TOPIC} --id r#`, prints: /^1 dead letter requeued/, document: { matched: 1, requeued: 1 } },
-  remove: { args: `${TOPIC} --id x# -y`, prints: /^1 dead letter removed/, document: { matched: 1, removed: 1 } },
+  requeue: { args: `${TOPIC} --id r#`, prints: /^1 dead letter requeued/, document: { matched: 1, changed: 1 } },
+  remove: { args: `${TOPIC} --id x# -y`, prints: /^1 dead letter removed/, document: { matched: 1, changed: 1 } },
   pause: { args: TOPIC, prints: /is paused/, document: { topic: TOPIC, paused: true } },
   hold: {
     args: `${TOPIC} --for 30m`,
@@ -85,8 +85,8 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     document: { topic: TOPIC, heldUntil: expect.any(String) as unknown },
   },
   resume: { args: TOPIC, prints: /neither paused nor held/, document: { topic: TOPIC, paused: false } },
-  drain: { args: `${TOPIC} --dry-run`, prints: /would be removed/, document: { removed: 0, dryRun: true } },
-  purge: { args: `${TOPIC} --dry-run`, prints: /would be removed/, document: { removed: 0, dryRun: true } },
+  drain: { args: `${TOPIC} --dry-run`, prints: /would be removed/, document: { changed: 0, dryRun: true } },
+  purge: { args: `${TOPIC} --dry-run`, prints: /would be removed/, document: { changed: 0, dryRun: true } },
   'schedules list': {
     args: '',
     prints: /^s1 +0 6 \* \* \* UTC +in .* report$/m,

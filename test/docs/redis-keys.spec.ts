@@ -190,7 +190,7 @@ async function operate(admin: DelayQueueAdmin, producer: DelayQueueProducer): Pr
   await admin.pause('rights');
   await admin.hold('rights', '1h');
   expect(await admin.runNow('rights', 'c')).toBe('moved');
-  expect(await admin.drain('rights')).toEqual({ matched: 1, removed: 1 });
-  expect(await admin.purge('rights')).toEqual({ matched: 1, removed: 1 });
+  expect(await admin.drain('rights')).toEqual({ matched: 1, changed: 1, aborted: false });
+  expect(await admin.purge('rights')).toEqual({ matched: 1, changed: 1, aborted: false });
   await admin.resume('rights');
 }

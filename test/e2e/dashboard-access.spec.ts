@@ -8,7 +8,6 @@ import {
 } from 'nestjs-delay-queue/dashboard';
 import { describe, expect, it } from 'vitest';
 import { ACTING_ROUTES } from '../../lib/dashboard/acting.routes.js';
-import { BULK_ROUTES } from '../../lib/dashboard/bulk.routes.js';
 import { LIVE_LOOK, WATCH_ROUTE } from '../../lib/dashboard/dashboard.handler.js';
 import { READING_ROUTES } from '../../lib/dashboard/reading.routes.js';
 import { useBed } from '../support/app/bed.js';
@@ -62,7 +61,10 @@ function pathOf(route: string, topic: string): string {
 }
 
 /** Those whose filter may look into payloads. */
-const FILTERED = Object.keys(BULK_ROUTES).filter((route) => route.startsWith('api/messages/'));
+const FILTERED = ACTING.filter((route) => route.startsWith('api/messages/'));
+
+/** Those that can count what is meant, with examples. */
+const BULK = [...FILTERED, ...ACTING.filter((route) => /^api\/(dead\/|drain|purge)/.test(route))];
 
 /** What makes each action take effect. */
 function bodyOf(route: string, topic: string, operation: string): object {
@@ -248,7 +250,7 @@ describe('the routes of the dashboard', () => {
     expect(routesWith(answers, '"error":{')).toEqual([]);
     expect(await streamed(user, 'jobs')).not.toContain(SECRET);
     expect((await user.send('api/edit', bodyOf('api/edit', 'jobs', ''))).status).toBe(403);
-    for (const route of Object.keys(BULK_ROUTES)) {
+    for (const route of BULK) {
       const body = { ...bodyOf(route, 'jobs', ''), dryRun: true };
       expect(await (await dashboard.send(route, body)).text(), route).toContain(SECRET);
       const counted = await user.send(route, body);

@@ -80,7 +80,7 @@ describe('the dashboard', () => {
     const about = { topic: 'jobs', filter: { fingerprint: groups[0]?.fingerprint } };
     expect(await dashboard.post('api/dead/requeue', { ...about, dryRun: true })).toMatchObject({
       matched: 6,
-      requeued: 0,
+      changed: 0,
     });
     dashboard.app.get(Jobs).respond = () => undefined;
     const slow = await dashboard.post<{ operation: Operation }>('api/dead/requeue', {
@@ -108,7 +108,7 @@ describe('the dashboard', () => {
     }
     const about = { topic: 'jobs', filter: { field: { path: 'n', value: 1 } } };
     const counted = await dashboard.post<{ examples: object[] }>('api/messages/cancel', { ...about, dryRun: true });
-    expect(counted).toMatchObject({ matched: 3, cancelled: 0 });
+    expect(counted).toMatchObject({ matched: 3, changed: 0 });
     expect(counted.examples).toHaveLength(3);
     expect(counted.examples[0]).toMatchObject({ payload: { n: 1 }, redacted: false });
     expect(counted.examples[0]).not.toHaveProperty('raw');
@@ -121,14 +121,14 @@ describe('the dashboard', () => {
       action: 'cancel',
       state: 'done',
       total: 3,
-      result: { cancelled: 3 },
+      result: { changed: 3 },
     });
     const late = { topic: 'jobs', filter: { tag: 'late' }, dryRun: false };
     expect((await dashboard.send('api/messages/reschedule', late)).status).toBe(400);
     const moved = await dashboard.post<{ operation: Operation }>('api/messages/reschedule', { ...late, delay: '2h' });
-    expect(await ended(dashboard, moved.operation.id)).toMatchObject({ state: 'done', result: { rescheduled: 2 } });
+    expect(await ended(dashboard, moved.operation.id)).toMatchObject({ state: 'done', result: { changed: 2 } });
     const run = await dashboard.post<{ operation: Operation }>('api/messages/run-now', { ...late, rate: 1000 });
-    expect(await ended(dashboard, run.operation.id)).toMatchObject({ state: 'done', result: { due: 2 } });
+    expect(await ended(dashboard, run.operation.id)).toMatchObject({ state: 'done', result: { changed: 2 } });
     await dashboard.app.events.acked.take(2);
   });
 
@@ -164,7 +164,7 @@ describe('the dashboard', () => {
       rate: 20,
     });
     expect(await dashboard.get('api/topic?topic=jobs')).not.toMatchObject({ dead: 0 });
-    expect(await ended(dashboard, operation.id)).toMatchObject({ state: 'done', result: { removed: 6 } });
+    expect(await ended(dashboard, operation.id)).toMatchObject({ state: 'done', result: { changed: 6 } });
     expect(await dashboard.get('api/topic?topic=jobs')).toMatchObject({ dead: 0 });
   });
 
@@ -204,7 +204,7 @@ describe('the dashboard', () => {
     await kill(dashboard, 2);
     expect(await dashboard.post('api/purge', { topic: 'jobs', dryRun: true })).toMatchObject({
       matched: 2,
-      removed: 0,
+      changed: 0,
       examples: [{ id: 'dead-0' }, { id: 'dead-1' }],
     });
     await expect(dashboard.post('api/purge', { topic: 'jobs', dryRun: false, confirm: 'job' })).rejects.toThrow('400');
@@ -214,7 +214,7 @@ describe('the dashboard', () => {
       dryRun: false,
       confirm: 'jobs',
     });
-    expect(await ended(dashboard, operation.id)).toMatchObject({ state: 'done', result: { removed: 2 } });
+    expect(await ended(dashboard, operation.id)).toMatchObject({ state: 'done', result: { changed: 2 } });
   });
 
   it('shows of payloads what redact leaves', async () => {

@@ -260,18 +260,18 @@ describe('records that other programs have left in a partition', () => {
     const { total, groups, ungrouped } = await admin.deadLetterGroups('jobs');
     expect({ total, ungrouped }).toEqual({ total: DEAD.length + 1, ungrouped: 5 });
     expect(groups.map(({ reason }) => reason)).toEqual(expect.arrayContaining(['undecodable', 'crashed']));
-    expect(await admin.requeue('jobs', 'dead at a part of a millisecond')).toMatchObject({ matched: 1, requeued: 1 });
-    expect(await admin.requeue('jobs', 'half a backoff', { payload: 'mended' })).toMatchObject({ requeued: 1 });
-    expect(await admin.requeue('jobs', 'Gr\\xFC\\xDFe')).toMatchObject({ requeued: 1 });
+    expect(await admin.requeue('jobs', 'dead at a part of a millisecond')).toMatchObject({ matched: 1, changed: 1 });
+    expect(await admin.requeue('jobs', 'half a backoff', { payload: 'mended' })).toMatchObject({ changed: 1 });
+    expect(await admin.requeue('jobs', 'Gr\\xFC\\xDFe')).toMatchObject({ changed: 1 });
     const mended = ['dead at a part of a millisecond', 'half a backoff', 'Gr\\xFC\\xDFe'];
     await eventually(() => expect(jobs.handled).toEqual(expect.arrayContaining(mended)));
     const byReason = await admin.requeue('jobs', { reason: 'undecodable' });
-    expect(byReason).toMatchObject({ matched: diedHere.length - 3, requeued: diedHere.length - 3 });
+    expect(byReason).toMatchObject({ matched: diedHere.length - 3, changed: diedHere.length - 3 });
     // Two more have valid ids by now, and had no other fault.
     await eventually(async () => expect(await listDead(admin)).toHaveLength(DEAD.length - 5));
-    expect(await admin.remove('jobs', 'dead for ever')).toMatchObject({ removed: 1 });
+    expect(await admin.remove('jobs', 'dead for ever')).toMatchObject({ changed: 1 });
     const all = await admin.remove('jobs', { all: true });
-    expect(all.removed).toBe(all.matched);
+    expect(all.changed).toBe(all.matched);
     expect(await admin.stats('jobs')).toMatchObject({ scheduled: 0, inFlight: 0, dead: 0 });
     expect(rejections).toEqual([]);
   });

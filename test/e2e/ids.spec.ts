@@ -68,7 +68,7 @@ describe.each([
     const { groups } = await admin.deadLetterGroups('jobs');
     expect(groups).toMatchObject([{ example: name }]);
     expect(await admin.requeue('jobs', name, { dryRun: true })).toMatchObject({ matched: 1 });
-    expect(await admin.requeue('jobs', id, { payload: 'good' })).toMatchObject({ requeued: 1 });
+    expect(await admin.requeue('jobs', id, { payload: 'good' })).toMatchObject({ changed: 1 });
     expect(await events.acked.first()).toMatchObject(name);
     expect(jobs.ids).toEqual([id, id]);
   });

@@ -94,10 +94,10 @@ describe('a Redis user with the least rights of', () => {
     expect(await admin.cancel('rights', 'e')).toBe('cancelled');
     const { total, groups } = await admin.deadLetterGroups('rights');
     expect([total, groups.length]).toEqual([2, 1]);
-    expect(await admin.requeue('rights', 'a')).toMatchObject({ requeued: 1 });
-    expect(await admin.remove('rights', { reason: 'failed' })).toMatchObject({ removed: 1 });
-    expect(await admin.purge('rights')).toMatchObject({ removed: 0 });
-    expect(await admin.drain('rights')).toMatchObject({ removed: 5 });
+    expect(await admin.requeue('rights', 'a')).toMatchObject({ changed: 1 });
+    expect(await admin.remove('rights', { reason: 'failed' })).toMatchObject({ changed: 1 });
+    expect(await admin.purge('rights')).toMatchObject({ changed: 0 });
+    expect(await admin.drain('rights')).toMatchObject({ changed: 5 });
     await admin.resume('rights');
     const { findings } = await admin.doctor();
     const told = findings.filter(({ check }) => check === 'rights' || check === 'signals');

@@ -45,6 +45,7 @@ const REFUSED = [
   ['lib/consumer', 'lib/composition'],
   ['lib/admin', 'lib/consumer'],
   ['lib/admin', 'lib/monitoring'],
+  ['lib/admin', 'lib/admin/catalogue'],
   ['lib/monitoring', 'lib/consumer'],
   ['lib/composition', 'lib/nest/module'],
   ['lib/composition', '@nestjs/core'],

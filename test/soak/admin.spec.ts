@@ -257,13 +257,13 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
       fleet.redis,
       `draining ${COUNT}, dry and in earnest`,
       async () => {
-        expect(await admin.drain(WORK, { dryRun: true })).toEqual({ matched: COUNT, removed: 0 });
+        expect(await admin.drain(WORK, { dryRun: true })).toEqual({ matched: COUNT, changed: 0, aborted: false });
         const stop = new AbortController();
         setTimeout(() => stop.abort(), COUNT / 10_000);
-        const { removed } = await admin.drain(WORK, { signal: stop.signal });
+        const { changed: removed } = await admin.drain(WORK, { signal: stop.signal });
         expect(removed).toBeLessThan(COUNT);
         const left = COUNT - removed;
-        expect(await admin.drain(WORK)).toEqual({ matched: left, removed: left });
+        expect(await admin.drain(WORK)).toEqual({ matched: left, changed: left, aborted: false });
       },
       () => due.restore(),
     );

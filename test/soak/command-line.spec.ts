@@ -44,14 +44,14 @@ const COMMANDS: Readonly<Record<string, { args: string; shows: RegExp; document:
   requeue: {
     args: `${TOPIC} --all --delay 1h`,
     shows: /^2 dead letters requeued/m,
-    document: { matched: 2, requeued: 2 },
+    document: { matched: 2, changed: 2 },
   },
-  remove: { args: `${TOPIC} --all --yes`, shows: /^2 dead letters removed/m, document: { matched: 2, removed: 2 } },
+  remove: { args: `${TOPIC} --all --yes`, shows: /^2 dead letters removed/m, document: { matched: 2, changed: 2 } },
   pause: { args: TOPIC, shows: /is paused/, document: { topic: TOPIC, paused: true } },
   hold: { args: `${TOPIC} --for 1h`, shows: /is held until/, document: { topic: TOPIC } },
   resume: { args: TOPIC, shows: /neither paused nor held/, document: { topic: TOPIC, paused: false } },
-  drain: { args: `${TOPIC} --yes`, shows: /^2 waiting messages removed/m, document: { matched: 2, removed: 2 } },
-  purge: { args: `${TOPIC} --yes`, shows: /^2 dead letters removed/m, document: { matched: 2, removed: 2 } },
+  drain: { args: `${TOPIC} --yes`, shows: /^2 waiting messages removed/m, document: { matched: 2, changed: 2 } },
+  purge: { args: `${TOPIC} --yes`, shows: /^2 dead letters removed/m, document: { matched: 2, changed: 2 } },
   acl: { args: 'operator', shows: /^ACL SETUSER operator on /m, document: { roles: [{ role: 'operator' }] } },
 };
 
@@ -237,9 +237,9 @@ describe('Ctrl-C', () => {
       },
     });
     expect(code).toBe(130);
-    const { requeued, ...rest } = JSON.parse(stdout) as { requeued: number };
+    const { changed, ...rest } = JSON.parse(stdout) as { changed: number };
     expect(rest).toEqual({ topic: TOPIC, matched: expect.any(Number) as number, dryRun: false, aborted: true });
-    expect((await bed.admin.stats(TOPIC)).dead).toBe(42 - requeued);
+    expect((await bed.admin.stats(TOPIC)).dead).toBe(42 - changed);
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'INTERRUPTED' } });
   });
 

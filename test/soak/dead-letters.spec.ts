@@ -103,10 +103,10 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
           [{ until: between }, HOPELESS],
           [{ key: 'key-7' }, KEYED / KEYS],
         ] as const) {
-          expect(await admin.requeue(WORK, filter, { dryRun: true })).toMatchObject({ matched, requeued: 0 });
+          expect(await admin.requeue(WORK, filter, { dryRun: true })).toMatchObject({ matched, changed: 0 });
         }
-        expect(await admin.remove(WORK, { all: true }, { dryRun: true })).toMatchObject({ matched: COUNT, removed: 0 });
-        expect(await admin.purge(WORK, { dryRun: true })).toEqual({ matched: COUNT, removed: 0 });
+        expect(await admin.remove(WORK, { all: true }, { dryRun: true })).toMatchObject({ matched: COUNT, changed: 0 });
+        expect(await admin.purge(WORK, { dryRun: true })).toEqual({ matched: COUNT, changed: 0, aborted: false });
       },
     );
     expect(counting).toBeLessThanOrEqual(LONGEST_BLOCK);
@@ -153,13 +153,13 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
       `removing one, ${HOPELESS} by a filter, and purging the rest`,
       async () => {
         const id = `failed-a-7`;
-        expect(await admin.remove(WORK, id)).toMatchObject({ matched: 1, removed: 1 });
+        expect(await admin.remove(WORK, id)).toMatchObject({ matched: 1, changed: 1 });
         expect(await admin.get(WORK, id)).toBeUndefined();
         const { groups } = await admin.deadLetterGroups(WORK);
         const fingerprint = groups.find(({ pattern }) => pattern === 'no account <n>')?.fingerprint ?? '';
-        expect(await admin.remove(WORK, { fingerprint })).toMatchObject({ matched: HOPELESS, removed: HOPELESS });
+        expect(await admin.remove(WORK, { fingerprint })).toMatchObject({ matched: HOPELESS, changed: HOPELESS });
         const left = COUNT - HOPELESS - 1;
-        expect(await admin.purge(WORK)).toEqual({ matched: left, removed: left });
+        expect(await admin.purge(WORK)).toEqual({ matched: left, changed: left, aborted: false });
       },
       () => saved.restore(),
     );
@@ -173,7 +173,7 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
     const other = await fleet.anotherAdmin();
     const both = async (filter: DeadLetterFilter, options?: RequeueOptions): Promise<number> => {
       const results = await Promise.all([admin.requeue(WORK, filter, options), other.requeue(WORK, filter, options)]);
-      return results.reduce((sum, { requeued }) => sum + requeued, 0);
+      return results.reduce((sum, { changed }) => sum + changed, 0);
     };
     const byReason = { reason: 'unrecoverable', until: between } as const;
     const runs = followRuns();
@@ -191,7 +191,7 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
     const stop = new AbortController();
     const begin = performance.now();
     setTimeout(() => stop.abort(), 1000);
-    const { requeued, aborted } = await admin.requeue(WORK, byReason, { rate, signal: stop.signal });
+    const { changed: requeued, aborted } = await admin.requeue(WORK, byReason, { rate, signal: stop.signal });
     const seconds = (performance.now() - begin) / 1000;
     report(`${requeued} within ${seconds.toFixed(2)} s, where ${rate} a second are allowed`);
     expect(aborted).toBe(true);

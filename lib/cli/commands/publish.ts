@@ -1,16 +1,17 @@
 import { nearest } from '../../checks/nearest.js';
+import { PUBLISH_RULES } from '../../messages/message-options.js';
 import type { Cli, Queues } from '../cli.js';
 import { notFound } from '../cli-error.js';
 import { type AddCommand, TOPIC } from '../command.js';
 import { readJson } from '../given-values.js';
-import { addMessageFlags, messageOptionsIn } from '../message-flags.js';
+import { addFlags, flagsIn } from '../flags.js';
 import { example } from '../program.js';
 import { shown } from '../text.js';
 import { shownTime } from '../times.js';
 
 export const publish: AddCommand = (program, cli) => {
   const command = program.command('publish');
-  addMessageFlags(command);
+  addFlags(command, PUBLISH_RULES);
   command
     .summary('publish a message')
     .description(
@@ -21,9 +22,9 @@ export const publish: AddCommand = (program, cli) => {
     .argument('<payload>', 'JSON, @file, or - for the standard input')
     .option('--create', 'make the topic, although one with nearly the same name exists')
     .addHelpText('after', example(`publish order.timeout '{"orderId":"42"}' --id 42 --delay 30m`))
-    .action(async (topic, text, { create = false, ...given }) => {
+    .action(async (topic, text, { create = false }) => {
       const payload = await readJson(cli.terminal, 'The payload', text, 'payload');
-      const options = await messageOptionsIn(given, cli.terminal);
+      const options = await flagsIn(command, cli.terminal, PUBLISH_RULES);
       await cli.open(async (queues) => {
         if (!create) await assertMeant(cli, queues, topic);
         const published = await queues.producer.publish(topic, payload, options);

@@ -1,14 +1,14 @@
-import { didYouMean } from '../../checks/nearest.js';
-import type { Schedule } from '../../schedules/schedule.interface.js';
-import type { Cli, Queues } from '../cli.js';
-import { type CliError, notFound, toldError } from '../cli-error.js';
+import { addScheduleActions, foundSchedule } from '../acting.js';
+import type { Cli } from '../cli.js';
+import { toldError } from '../cli-error.js';
 import { type AddCommand, SCHEDULE } from '../command.js';
 import { toNumber } from '../given-values.js';
 import { type Program, example } from '../program.js';
-import { scheduleColumns, scheduleLines } from '../schedule-lines.js';
-import { table } from '../table.js';
-import { shown, shownCount } from '../text.js';
-import { shownTime } from '../times.js';
+import type { Schedule } from '../../schedules/schedule.interface.js';
+import type { Paint } from '../paint.js';
+import { type Column, pairs, table } from '../table.js';
+import { shown, shownCount, shownNumber, shownValue, told } from '../text.js';
+import { relative, shownDuration, shownTime } from '../times.js';
 
 type Group = ReturnType<typeof groupIn>;
 
@@ -17,7 +17,7 @@ type AddToGroup = (group: Group, cli: Cli) => void;
 
 export const schedules: AddCommand = (program, cli) => {
   const group = groupIn(program);
-  for (const add of [list, get, next, pause, resume, runNow, remove, prune]) add(group, cli);
+  for (const add of [list, get, occurrencesOf, addScheduleActions, prune]) add(group, cli);
 };
 
 function groupIn(program: Program) {
@@ -64,13 +64,13 @@ const get: AddToGroup = (group, cli) => {
     .addHelpText('after', example('schedules get report.daily'))
     .action(async (id) =>
       cli.open(async (queues) => {
-        const schedule = await found(queues, id);
+        const schedule = await foundSchedule(queues, id);
         cli.print(schedule, () => scheduleLines(schedule, queues.broker.now(), cli.paint));
       }),
     );
 };
 
-const next: AddToGroup = (group, cli) => {
+const occurrencesOf: AddToGroup = (group, cli) => {
   group
     .command('next')
     .summary('tell the next occurrences of a schedule')
@@ -83,77 +83,10 @@ const next: AddToGroup = (group, cli) => {
     .action(async (id, { count }) =>
       cli.open(async (queues) => {
         const occurrences = await queues.schedules.next(id, count);
-        if (occurrences.length === 0) await found(queues, id);
+        if (occurrences.length === 0) await foundSchedule(queues, id);
         const now = queues.broker.now();
         cli.print({ id, occurrences }, () => occurrences.map((at) => shownTime(at, now)));
         if (occurrences.length === 0 && !cli.isJson) cli.note(`Schedule '${shown(id)}' has ended.`);
-      }),
-    );
-};
-
-const pause: AddToGroup = (group, cli) => {
-  group
-    .command('pause')
-    .summary('let nothing of a schedule occur until it is resumed')
-    .description('Lets nothing of a schedule occur until it is resumed. What has occurred stays.')
-    .argument(...SCHEDULE)
-    .addHelpText('after', example('schedules pause report.daily'))
-    .action(async (id) =>
-      cli.open(async (queues) => {
-        if (!(await queues.schedules.pause(id, { actor: cli.actor }))) throw await missing(queues, id);
-        cli.print({ id, paused: true }, () => [`Schedule '${shown(id)}' is paused.`]);
-      }),
-    );
-};
-
-const resume: AddToGroup = (group, cli) => {
-  group
-    .command('resume')
-    .summary('end the pause of a schedule')
-    .description(
-      'Ends the pause of a schedule: it goes on with its next occurrence, and those of the pause are not caught up.',
-    )
-    .argument(...SCHEDULE)
-    .addHelpText('after', example('schedules resume report.daily'))
-    .action(async (id) =>
-      cli.open(async (queues) => {
-        if (!(await queues.schedules.resume(id, { actor: cli.actor }))) throw await missing(queues, id);
-        cli.print({ id, paused: false }, () => [`Schedule '${shown(id)}' is not paused any more.`]);
-      }),
-    );
-};
-
-const runNow: AddToGroup = (group, cli) => {
-  group
-    .command('run-now')
-    .summary('publish the message of a schedule now')
-    .description('Publishes the message of a schedule now, beside its occurrences, even if it is paused.')
-    .argument(...SCHEDULE)
-    .addHelpText('after', example('schedules run-now report.daily'))
-    .action(async (id) =>
-      cli.open(async (queues) => {
-        await found(queues, id);
-        const published = await queues.schedules.runNow(id, { actor: cli.actor });
-        cli.print(published, () => [`Message '${shown(published.id)}' of topic '${published.topic}' is due now.`]);
-      }),
-    );
-};
-
-const remove: AddToGroup = (group, cli) => {
-  group
-    .command('remove')
-    .summary('remove a schedule')
-    .description('Removes a schedule. What has occurred stays. It asks first.')
-    .argument(...SCHEDULE)
-    .addHelpText('after', example('schedules remove report.daily --yes'))
-    .action(async (id) =>
-      cli.open(async (queues) => {
-        const { declared } = await found(queues, id);
-        const again = declared ? ' If a @RecurringHandler() declares it still, the next boot stores it again.' : '';
-        const what = `This removes schedule '${shown(id)}' for good.${again}`;
-        await cli.confirm({ type: id, called: 'the id of the schedule', what, hasDryRun: false });
-        if (!(await queues.schedules.remove(id, { actor: cli.actor }))) throw await missing(queues, id);
-        cli.print({ id, removed: true }, () => [`Schedule '${shown(id)}' is removed.`]);
       }),
     );
 };
@@ -185,14 +118,52 @@ const prune: AddToGroup = (group, cli) => {
     );
 };
 
-/** @throws CliError if there is no such schedule */
-async function found(queues: Queues, id: string): Promise<Schedule> {
-  const schedule = await queues.schedules.get(id);
-  if (schedule) return schedule;
-  throw await missing(queues, id);
+/** A line of a list for each schedule. */
+function scheduleColumns(now: number, paint: Paint): Column<Schedule>[] {
+  return [
+    { title: 'ID', cell: ({ id }) => shown(id) },
+    { title: 'RULE', cell: ruleOf },
+    {
+      title: 'NEXT',
+      cell: (schedule) => (schedule.next ? relative(schedule.next, now) : stopOf(schedule)),
+      paint: (text, { paused }) => (paused ? paint('yellow', text) : text),
+    },
+    { title: 'LAST', cell: ({ last }) => (last ? relative(last, now) : '-') },
+    { title: 'MISSED', cell: ({ missed }) => shownNumber(missed), align: 'right' },
+    { title: 'TOPIC', cell: ({ topic }) => topic },
+  ];
 }
 
-async function missing(queues: Queues, id: string): Promise<CliError> {
-  const known = (await queues.schedules.listKnown()).schedules.map((schedule) => schedule.id);
-  return notFound(`There is no schedule '${shown(id)}'.${shown(didYouMean(id, known))}`);
+/** All that is known of a schedule. */
+function scheduleLines(schedule: Schedule, now: number, paint: Paint): string[] {
+  const { id, topic, partition, key, headers, payload, catchUp, overlap, next, last, missed, declared } = schedule;
+  const time = (at: Date): string => shownTime(at, now);
+  return pairs(
+    [
+      ['id', shown(id)],
+      ['topic', `${topic}, partition ${partition}`],
+      ['key', shown(key)],
+      ['rule', ruleOf(schedule)],
+      ['starts', told(schedule.startAt, time)],
+      ['ends', told(schedule.endAt, time)],
+      ['next', next ? time(next) : stopOf(schedule)],
+      ['last', shownTime(last, now)],
+      ['missed', shownNumber(missed)],
+      ['catch up', catchUp],
+      ['overlap', overlap],
+      ['declared', declared ? 'by a @RecurringHandler()' : 'no'],
+      ['headers', shownValue(headers)],
+      ['payload', shownValue(payload)],
+    ],
+    paint,
+  );
+}
+
+function ruleOf({ every, cron, timeZone }: Schedule): string {
+  return every === undefined ? shown(`${cron} ${timeZone}`) : `every ${shownDuration(every)}`;
+}
+
+/** Why it has no next occurrence. */
+function stopOf({ paused }: Schedule): string {
+  return paused ? 'paused' : 'ended';
 }

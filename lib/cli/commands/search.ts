@@ -3,7 +3,7 @@ import type { MessageDetails } from '../../admin/message-details.js';
 import { interrupted } from '../bulk.js';
 import type { AddCommand } from '../command.js';
 import { toNumber } from '../given-values.js';
-import { filterCommand, filterOf } from '../message-filter-options.js';
+import { filterCommand, filterOf } from '../filters.js';
 import { foundColumns } from '../message-lines.js';
 import { example } from '../program.js';
 import { Progress } from '../progress.js';

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Operation } from '../operations.js';
 import { act, dryRun } from './api.js';
-import { ActionButton, Dialog, Field } from './controls.js';
+import { ActionButton, Dialog, Field, destroys } from './controls.js';
 import type { Json } from './json.js';
 import { follow } from './operations.js';
 import { Failure, Name } from './parts.js';
@@ -24,21 +24,21 @@ interface Example {
   readonly failure?: { readonly name: string; readonly message: string } | undefined;
 }
 
+const ROUTES = {
+  runNow: 'api/messages/run-now',
+  reschedule: 'api/messages/reschedule',
+  cancel: 'api/messages/cancel',
+  requeue: 'api/dead/requeue',
+  remove: 'api/dead/remove',
+  drain: 'api/drain',
+  purge: 'api/purge',
+} as const;
+
 export interface BulkDialogProps {
-  readonly title: string;
+  readonly action: keyof typeof ROUTES;
   readonly topic: string;
-  readonly route: string;
-  /** What the route is given, beside the topic. */
+  /** What else the route is given. */
   readonly body: object;
-  readonly kind: 'primary' | 'danger';
-  /** What the button says. */
-  readonly name: string;
-  /** What it does. */
-  readonly what?: string;
-  /** Whether it may go slowly. */
-  readonly hasRate?: boolean;
-  /** Whether the name of the topic has to be typed. */
-  readonly isConfirmed?: boolean;
   /** Whether what else is asked is complete. */
   readonly isComplete?: boolean;
   readonly close: () => void;
@@ -48,8 +48,11 @@ export interface BulkDialogProps {
 
 /** Counts what is meant and shows examples of it, before anything is changed. */
 export function BulkDialog(props: BulkDialogProps): JSX.Element {
-  const { title, topic, route, body, kind, name, what, hasRate = false, isConfirmed = false, close } = props;
+  const { action, topic, body, close } = props;
   const t = text();
+  const [route, name] = [ROUTES[action], t.bulk.names[action] ?? action];
+  // All of a topic: its name has to be typed.
+  const isConfirmed = action === 'drain' || action === 'purge';
   const counted = useCount(route, { topic, ...body });
   const [rate, setRate] = useState('');
   const [typed, setTyped] = useState('');
@@ -63,8 +66,8 @@ export function BulkDialog(props: BulkDialogProps): JSX.Element {
   };
   const isReady = matched !== undefined && matched > 0 && (!isConfirmed || typed === topic);
   return (
-    <Dialog title={title} close={close}>
-      {what && <p>{what}</p>}
+    <Dialog title={`${t.bulk.all[action]} · ${topic}`} close={close}>
+      <p>{t.bulk.what[action]}</p>
       {props.children}
       <div role="status">
         {matched === undefined && counted.error === undefined && <p class="muted">{t.bulk.counting}</p>}
@@ -72,13 +75,17 @@ export function BulkDialog(props: BulkDialogProps): JSX.Element {
       </div>
       {counted.error !== undefined && <Failure error={counted.error} />}
       <Examples topic={topic} examples={counted.answer?.examples ?? []} />
-      {hasRate && <Field name={t.bulk.rate} hint={t.bulk.rateHint} type="number" value={rate} change={setRate} />}
+      {!isConfirmed && <Field name={t.bulk.rate} hint={t.bulk.rateHint} type="number" value={rate} change={setRate} />}
       {isConfirmed && <Field name={t.topic.typeName(topic)} value={typed} change={setTyped} />}
       <div class="dialog-actions">
         <button type="button" class="button button-plain" onClick={close}>
           {t.actions.back}
         </button>
-        <ActionButton kind={kind} disabled={!isReady || props.isComplete === false} run={begin}>
+        <ActionButton
+          kind={destroys(action) ? 'danger' : 'primary'}
+          disabled={!isReady || props.isComplete === false}
+          run={begin}
+        >
           {matched === undefined ? name : t.bulk.button(name, matched)}
         </ActionButton>
       </div>

@@ -1,6 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { AuditedAction } from '../../events/audit-log.js';
 import { Failure } from './parts.js';
+import { may } from './session.js';
 import { text } from './texts/text.js';
 
 /** A button that does something on the server. It cannot be pressed again meanwhile, and says what went wrong. */
@@ -35,6 +37,43 @@ export function ActionButton({
         {children}
       </button>
       {error !== undefined && <Failure error={error} />}
+    </>
+  );
+}
+
+/** What cannot be undone. */
+const DESTROYING: ReadonlySet<AuditedAction> = new Set(['cancel', 'remove', 'drain', 'purge', 'removeSchedule']);
+
+export function destroys(action: AuditedAction): boolean {
+  return DESTROYING.has(action);
+}
+
+/** A button for each of the actions that the user may do. It asks before anything is done. */
+export function AskButtons<A extends AuditedAction>({
+  actions,
+  names,
+  ask,
+  keyOf = (action) => action,
+}: {
+  actions: readonly A[];
+  names: Readonly<Record<A, string>>;
+  ask: (action: A) => void;
+  keyOf?: (action: A) => string;
+}): JSX.Element {
+  return (
+    <>
+      {actions
+        .filter((action) => may(action))
+        .map((action) => (
+          <button
+            key={keyOf(action)}
+            type="button"
+            class={`button button-${destroys(action) ? 'danger' : 'plain'}`}
+            onClick={() => ask(action)}
+          >
+            {names[action]}
+          </button>
+        ))}
     </>
   );
 }

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ShownMessage } from '../redaction.js';
 import { act, actOnPayload } from './api.js';
-import { ActionButton, Dialog, Field } from './controls.js';
+import { ActionButton, AskButtons, Dialog, Field } from './controls.js';
 import type { Json } from './json.js';
 import { type Action, type Outcome, outcomeOf } from './message-outcome.js';
 import { visible } from './names.js';
@@ -17,7 +17,9 @@ const ACTIONS: Readonly<Record<ShownMessage['state'], readonly Action[]>> = {
 };
 
 /** Without a question first: they can be taken back, or do what happens anyway. */
-const AT_ONCE = { runNow: 'api/run-now', requeue: 'api/requeue' } as const;
+const AT_ONCE = ['runNow', 'requeue'] as const;
+
+const ROUTES = { runNow: 'api/run-now', requeue: 'api/requeue' } as const;
 
 interface MessageProps {
   readonly message: Json<ShownMessage>;
@@ -28,32 +30,27 @@ export function MessageActions({ message }: MessageProps): JSX.Element {
   const t = text();
   const [asked, setAsked] = useState<Action>();
   const [told, setTold] = useState('');
+  const offered = actionsOn(message);
   const done = (outcome: Outcome): void => {
     setAsked(undefined);
     setTold(t.message.outcome[outcome]);
   };
   return (
     <div class="actions">
-      {actionsOn(message).map((action) =>
-        action === 'runNow' || action === 'requeue' ? (
-          <ActionButton
-            key={action}
-            kind="primary"
-            run={async () => done(outcomeOf(action, await act(AT_ONCE[action], nameOf(message))))}
-          >
-            {t.actions[action]}
-          </ActionButton>
-        ) : (
-          <button
-            key={action}
-            type="button"
-            class={`button button-${action === 'cancel' || action === 'remove' ? 'danger' : 'plain'}`}
-            onClick={() => setAsked(action)}
-          >
-            {t.actions[action]}
-          </button>
-        ),
-      )}
+      {AT_ONCE.filter((action) => offered.includes(action)).map((action) => (
+        <ActionButton
+          key={action}
+          kind="primary"
+          run={async () => done(outcomeOf(action, await act(ROUTES[action], nameOf(message))))}
+        >
+          {t.actions[action]}
+        </ActionButton>
+      ))}
+      <AskButtons
+        actions={offered.filter((action) => action !== 'runNow' && action !== 'requeue')}
+        names={t.actions}
+        ask={setAsked}
+      />
       <span role="status" class="told">
         {told}
       </span>

@@ -6,8 +6,8 @@ export type Outcome = 'done' | 'in-flight' | 'dead' | 'gone';
 
 /** @param answer of the server: a word, or how many dead letters were requeued or removed */
 export function outcomeOf(action: Action, answer: unknown): Outcome {
-  const { result, requeued, removed } = answer as Record<string, unknown>;
+  const { result, changed } = answer as Record<string, unknown>;
   if (result === 'dead' || (result === 'in-flight' && action !== 'cancel')) return result;
-  const isDone = typeof result === 'string' ? result !== 'not-found' : Number(requeued ?? removed) > 0;
+  const isDone = typeof result === 'string' ? result !== 'not-found' : Number(changed) > 0;
   return isDone ? 'done' : 'gone';
 }

@@ -94,7 +94,7 @@ function OperationLine({ known: { operation, isElsewhere } }: { known: Known }):
   return (
     <div class="operation">
       <strong>
-        {t.operations.names[action] ?? action} · {topic}
+        {t.bulk.names[action] ?? action} · {topic}
       </strong>
       <Badge tone={TONES[state]}>{t.operations.states[state]}</Badge>
       <span class="muted">{progressOf(operation)}</span>
@@ -126,29 +126,16 @@ function ProgressBar({ operation }: { operation: Json<Operation> }): JSX.Element
   return (
     <progress
       {...(total !== undefined && { value: changed, max: Math.max(total, matched) })}
-      aria-label={t.operations.names[action] ?? action}
+      aria-label={t.bulk.names[action] ?? action}
     />
   );
 }
 
 /** How much was changed, of how much was meant; nothing before the first step. */
 function progressOf({ state, total = 0, progress, result }: Json<Operation>): string | undefined {
-  const counts = countsOf(result) ?? progress;
+  const counts = result ?? progress;
   if (!counts) return undefined;
   const { changed, matched } = counts;
   // More may have come since they were counted; and what is done has met all that there was.
   return text().operations.progress(changed, state === 'done' ? matched : Math.max(total, matched));
-}
-
-/** Of the answer of an action, which has words of its own for what it has changed. */
-function countsOf(result: unknown): { readonly changed: number; readonly matched: number } | undefined {
-  if (typeof result !== 'object' || result === null) return undefined;
-  const {
-    matched = 0,
-    aborted: _aborted,
-    examples: _examples,
-    ...changed
-  } = result as { matched?: number } & Record<string, unknown>;
-  const counts = Object.values(changed).filter((value) => typeof value === 'number');
-  return { matched, changed: counts.reduce((sum, count) => sum + count, 0) };
 }

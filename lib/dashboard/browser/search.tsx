@@ -2,15 +2,15 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ShownMessage } from '../redaction.js';
 import { changesSeen, look, pathOf } from './api.js';
-import { Field } from './controls.js';
+import { BulkDialog } from './bulk-dialog.js';
+import { AskButtons, Field } from './controls.js';
 import { scrolledBefore, useKept } from './history-steps.js';
 import type { Json } from './json.js';
 import { Failure } from './parts.js';
 import { go } from './router.js';
 import { showInCard } from './scroll.js';
-import { seesPayloads } from './session.js';
+import { may, mayActByContent, seesPayloads } from './session.js';
 import { text } from './texts/text.js';
-import { type SearchFilter, WaitingActions } from './waiting-actions.js';
 
 type Message = Json<ShownMessage>;
 
@@ -183,4 +183,42 @@ function useSearch(query: Readonly<Record<string, string | undefined>>): {
     },
     goOn: () => void run(found, new AbortController(), found.messages.length + WANTED),
   };
+}
+
+/** Which messages are meant, as `MessageFilter` has it. */
+interface SearchFilter {
+  readonly tag?: string | undefined;
+  readonly key?: string | undefined;
+  readonly text?: string | undefined;
+  readonly field?: { readonly path: string; readonly value: string } | undefined;
+}
+
+const ACTIONS = ['runNow', 'reschedule', 'cancel'] as const;
+
+/** What can be done with all waiting messages that a filter means. */
+function WaitingActions({ topic, filter }: { topic: string; filter: SearchFilter }): JSX.Element | null {
+  const t = text();
+  const [asked, setAsked] = useState<(typeof ACTIONS)[number]>();
+  const [delay, setDelay] = useState('10m');
+  if (!ACTIONS.some((action) => may(action))) return null;
+  if ((filter.text !== undefined || filter.field) && !mayActByContent()) return <p class="hint">{t.bulk.byContent}</p>;
+  return (
+    <div class="actions">
+      <AskButtons actions={ACTIONS} names={t.bulk.all} ask={setAsked} />
+      {asked && (
+        <BulkDialog
+          key={asked}
+          action={asked}
+          topic={topic}
+          body={{ filter, ...(asked === 'reschedule' && { delay }) }}
+          isComplete={asked !== 'reschedule' || delay.trim() !== ''}
+          close={() => setAsked(undefined)}
+        >
+          {asked === 'reschedule' && (
+            <Field name={t.bulk.delay} hint={t.message.delayHint} value={delay} change={setDelay} />
+          )}
+        </BulkDialog>
+      )}
+    </div>
+  );
 }

@@ -76,7 +76,7 @@ export function deadLetters(document: DrivenDocument): void {
         const fingerprint = largest?.fingerprint ?? '';
         expect(await admin.requeue(TOPIC, { fingerprint }, { dryRun: true })).toMatchObject({
           matched: 2,
-          requeued: 0,
+          changed: 0,
         });
         // What the text below the block says of one of them.
         const letter = await admin.get(TOPIC, '42');
@@ -106,7 +106,7 @@ export function deadLetters(document: DrivenDocument): void {
           results.push(await requeue(...args));
           // Without a currency it dies again, so that there is something to requeue.
           if (results.length === 1) await app.events.dead.take(5);
-          return { matched: 0, requeued: 0, aborted: false, examples: undefined };
+          return { matched: 0, changed: 0, aborted: false, examples: undefined };
         });
 
         await run({ admin });
@@ -114,9 +114,9 @@ export function deadLetters(document: DrivenDocument): void {
         await app.events.acked.first();
 
         expect(results).toEqual([
-          { matched: 1, requeued: 1, aborted: false },
-          { matched: 1, requeued: 1, aborted: false },
-          { matched: 2, requeued: 2, aborted: false },
+          { matched: 1, changed: 1, aborted: false },
+          { matched: 1, changed: 1, aborted: false },
+          { matched: 2, changed: 2, aborted: false },
         ]);
         // All attempts before it, and headers as they were.
         expect(orders.of('42').map(({ attempt }) => attempt)).toEqual([1, 2, 1, 2, 1]);

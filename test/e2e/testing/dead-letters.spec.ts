@@ -55,7 +55,7 @@ describe('requeue', () => {
     await die(['a', 'b']);
     payments.calls.length = 0;
 
-    expect(await admin.requeue('payments', 'a')).toEqual({ matched: 1, requeued: 1, aborted: false });
+    expect(await admin.requeue('payments', 'a')).toEqual({ matched: 1, changed: 1, aborted: false });
     await harness.settle();
 
     expect(payments.calls.map(({ message: { id, attempt, headers } }) => [id, attempt, headers])).toEqual([
@@ -71,9 +71,9 @@ describe('requeue', () => {
     await die(['a'], 'declined', 'customer-7');
     await harness.settle();
     expect(await admin.requeue('payments', { id: 'a', key: 'other' })).toMatchObject({ matched: 0 });
-    expect(await admin.requeue('payments', { id: 'a', key: 'customer-7' })).toMatchObject({ requeued: 1 });
+    expect(await admin.requeue('payments', { id: 'a', key: 'customer-7' })).toMatchObject({ changed: 1 });
     await harness.settle();
-    expect(await admin.requeue('payments', 'a', { delay: '1h' })).toMatchObject({ requeued: 1 });
+    expect(await admin.requeue('payments', 'a', { delay: '1h' })).toMatchObject({ changed: 1 });
     expect(await admin.get('payments', 'a')).toMatchObject({ state: 'scheduled', key: 'customer-7' });
   });
 
@@ -81,7 +81,7 @@ describe('requeue', () => {
     const { harness, admin, payments, die, dead } = await start();
     await die(['a']);
     payments.calls.length = 0;
-    expect(await admin.requeue('payments', 'a', { payload: {}, delay: '10m' })).toMatchObject({ requeued: 1 });
+    expect(await admin.requeue('payments', 'a', { payload: {}, delay: '10m' })).toMatchObject({ changed: 1 });
     await harness.advance('9m');
     expect(payments.calls).toEqual([]);
     await harness.advance('1m');
@@ -108,12 +108,12 @@ describe('requeue', () => {
 
     expect(await admin.requeue('payments', filter, { dryRun: true })).toMatchObject({
       matched: ids.length,
-      requeued: 0,
+      changed: 0,
       aborted: false,
     });
     expect(dead()).toEqual(['a', 'b', 'c', 'x']);
 
-    expect(await admin.requeue('payments', filter, { delay: '1d' })).toMatchObject({ requeued: ids.length });
+    expect(await admin.requeue('payments', filter, { delay: '1d' })).toMatchObject({ changed: ids.length });
     expect(
       harness
         .scheduled('payments')
@@ -128,7 +128,7 @@ describe('requeue', () => {
     await die(Array.from({ length: 500 }, (_, i) => `m-${i}`));
     const requeuing = admin.requeue('payments', { all: true }, { rate: 1000 });
     await harness.advance('2s');
-    expect(await requeuing).toEqual({ matched: 500, requeued: 500, aborted: false });
+    expect(await requeuing).toEqual({ matched: 500, changed: 500, aborted: false });
   });
 
   it('keeps to a rate', async () => {
@@ -141,7 +141,7 @@ describe('requeue', () => {
       seen.push(harness.scheduled('payments').length);
       await harness.advance('1s');
     }
-    expect(await requeuing).toMatchObject({ requeued: 100 });
+    expect(await requeuing).toMatchObject({ changed: 100 });
     // One at once, then one a tenth of a second.
     expect(seen).toEqual([1, 11, 21, 31, 41, 51, 61, 71, 81, 91]);
   });
@@ -153,7 +153,7 @@ describe('requeue', () => {
     const requeuing = admin.requeue('payments', { all: true }, { rate: 1, delay: '1h', signal: controller.signal });
     await harness.advance('1500ms');
     controller.abort();
-    expect(await requeuing).toEqual({ matched: 2, requeued: 2, aborted: true });
+    expect(await requeuing).toEqual({ matched: 2, changed: 2, aborted: true });
     expect(dead()).toHaveLength(1);
     expect(await admin.requeue('payments', { all: true }, { signal: controller.signal })).toMatchObject({
       matched: 0,
@@ -167,15 +167,15 @@ describe('requeue', () => {
     harness.failNext('requeueDead', { lostReply: true, times: 2 });
     const requeuing = admin.requeue('payments', { all: true }, { delay: '1h' });
     await harness.advance('1s');
-    expect(await requeuing).toEqual({ matched: 3, requeued: 3, aborted: false });
+    expect(await requeuing).toEqual({ matched: 3, changed: 3, aborted: false });
   });
 
   it('finds no message in a topic that was never used, and refuses to go through it', async () => {
     const { admin } = await start();
     await expect(admin.requeue('unused', { all: true })).rejects.toThrow(InvalidArgumentError);
     await expect(admin.remove('unused', { reason: 'failed' })).rejects.toThrow("There is no topic 'unused'");
-    expect(await admin.requeue('unused', 'a')).toEqual({ matched: 0, requeued: 0, aborted: false });
-    expect(await admin.remove('unused', 'a')).toEqual({ matched: 0, removed: 0, aborted: false });
+    expect(await admin.requeue('unused', 'a')).toEqual({ matched: 0, changed: 0, aborted: false });
+    expect(await admin.remove('unused', 'a')).toEqual({ matched: 0, changed: 0, aborted: false });
   });
 
   it('leaves a message alone that is no dead letter', async () => {
@@ -191,11 +191,11 @@ describe('remove', () => {
   it('removes one, and those that fit a filter', async () => {
     const { admin, die, dead } = await start();
     await die(['a', 'b', 'c']);
-    expect(await admin.remove('payments', 'b')).toEqual({ matched: 1, removed: 1, aborted: false });
+    expect(await admin.remove('payments', 'b')).toEqual({ matched: 1, changed: 1, aborted: false });
     expect(await admin.get('payments', 'b')).toBeUndefined();
-    expect(await admin.remove('payments', { key: 'a' }, { dryRun: true })).toMatchObject({ matched: 1, removed: 0 });
+    expect(await admin.remove('payments', { key: 'a' }, { dryRun: true })).toMatchObject({ matched: 1, changed: 0 });
     expect(dead()).toEqual(['a', 'c']);
-    expect(await admin.remove('payments', { all: true })).toEqual({ matched: 2, removed: 2, aborted: false });
+    expect(await admin.remove('payments', { all: true })).toEqual({ matched: 2, changed: 2, aborted: false });
     expect(dead()).toEqual([]);
   });
 });
@@ -261,7 +261,7 @@ describe('what cannot be done', () => {
     expect(dead()).toEqual(['a']);
     expect(await admin.requeue(typed, 'a', { payload: { amount: 1 }, dryRun: true })).toMatchObject({
       matched: 1,
-      requeued: 0,
+      changed: 0,
       aborted: false,
     });
     expect(dead()).toEqual(['a']);
@@ -284,7 +284,7 @@ describe('deadLetterGroups', () => {
     ]);
     const [cards] = groups;
     expect(await admin.requeue('payments', { fingerprint: cards?.fingerprint ?? '' }, { delay: '1h' })).toMatchObject({
-      requeued: 4,
+      changed: 4,
     });
     expect(dead()).toEqual(['d']);
     expect(await admin.deadLetterGroups('unused')).toEqual({ total: 0, groups: [], ungrouped: 0 });

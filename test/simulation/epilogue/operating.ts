@@ -74,8 +74,8 @@ export async function findTwins(stage: Stage): Promise<void> {
   }
   await stage.wait(SHOWN);
   for (const id of ids) {
-    const { requeued } = await stage.answer(operator.connection.admin.requeue(topic, id));
-    if (requeued === 0)
+    const { changed } = await stage.answer(operator.connection.admin.requeue(topic, id));
+    if (changed === 0)
       stage.violated(`the dead letter ${id} is not found, since another message with this id waits`, [id]);
   }
 }

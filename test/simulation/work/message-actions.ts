@@ -146,8 +146,8 @@ export class MessageActions {
     const action = operators.asked(process, message);
     operators.mayEnd(message);
     await actOn(this.#setting, action, async () => {
-      const { removed } = await connection.admin.remove(OPERATED, message.payload.id);
-      if (removed === 1) operators.gone(message, action);
+      const { changed } = await connection.admin.remove(OPERATED, message.payload.id);
+      if (changed === 1) operators.gone(message, action);
     });
   }
 
@@ -165,8 +165,8 @@ export class MessageActions {
     operators.moving(message, -Infinity);
     await actOn(this.#setting, operators.asked(process, message), () =>
       told(message.edition, process, async () => {
-        const { requeued } = await connection.admin.requeue(OPERATED, message.payload.id, { payload });
-        return requeued === 1 ? edition : undefined;
+        const { changed } = await connection.admin.requeue(OPERATED, message.payload.id, { payload });
+        return changed === 1 ? edition : undefined;
       }),
     );
   }

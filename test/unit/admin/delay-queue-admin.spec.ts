@@ -81,8 +81,8 @@ describe('requeue and remove of one dead letter', () => {
 
   it('find none in a topic that was never used', async () => {
     const { admin } = await open();
-    expect(await admin.requeue('unknown', 'a')).toEqual({ matched: 0, requeued: 0, aborted: false });
-    expect(await admin.remove('unknown', 'a')).toEqual({ matched: 0, removed: 0, aborted: false });
+    expect(await admin.requeue('unknown', 'a')).toEqual({ matched: 0, changed: 0, aborted: false });
+    expect(await admin.remove('unknown', 'a')).toEqual({ matched: 0, changed: 0, aborted: false });
   });
 });
 
@@ -144,7 +144,7 @@ describe('requeue of one dead letter by its name', () => {
         { storedId: 'a', token: NO_TOKEN },
         { reason: 'failed', name: 'Error', message: 'no' },
       );
-      expect(await admin.requeue('orders', 'a', { payload, delay: '1h' })).toMatchObject({ requeued: 1 });
+      expect(await admin.requeue('orders', 'a', { payload, delay: '1h' })).toMatchObject({ changed: 1 });
     }
     expect(sent).toEqual([
       { storedId: 'a', diedAt: broker.now() },
@@ -207,9 +207,9 @@ describe('drain', () => {
     const { admin, publish, written } = await open();
     for (let i = 0; i < 250; i++) await publish(`m${i}`, i < 210 ? 'one key' : `m${i}`);
     const { examples, ...counted } = await admin.drain('orders', { dryRun: true });
-    expect([counted, examples?.length]).toEqual([{ matched: 250, removed: 0 }, 3]);
+    expect([counted, examples?.length]).toEqual([{ matched: 250, changed: 0, aborted: false }, 3]);
     expect(written).toEqual([]);
-    expect(await admin.drain('orders')).toEqual({ matched: 250, removed: 250 });
+    expect(await admin.drain('orders')).toEqual({ matched: 250, changed: 250, aborted: false });
     expect(written.length).toBeGreaterThanOrEqual(3);
     expect(await admin.stats('orders')).toMatchObject({ scheduled: 0 });
   });
@@ -217,7 +217,11 @@ describe('drain', () => {
   it('does nothing if its signal is aborted already', async () => {
     const { admin, publish, written } = await open();
     await publish('a');
-    expect(await admin.drain('orders', { signal: AbortSignal.abort() })).toEqual({ matched: 0, removed: 0 });
+    expect(await admin.drain('orders', { signal: AbortSignal.abort() })).toEqual({
+      matched: 0,
+      changed: 0,
+      aborted: true,
+    });
     expect(written).toEqual([]);
   });
 
@@ -230,8 +234,8 @@ describe('drain', () => {
       stop.abort();
       return clear(...args);
     };
-    expect(await admin.drain('orders', { signal: stop.signal })).toEqual({ matched: 250, removed: 100 });
-    expect(await admin.drain('orders')).toEqual({ matched: 150, removed: 150 });
+    expect(await admin.drain('orders', { signal: stop.signal })).toEqual({ matched: 250, changed: 100, aborted: true });
+    expect(await admin.drain('orders')).toEqual({ matched: 150, changed: 150, aborted: false });
   });
 });
 

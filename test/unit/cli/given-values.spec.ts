@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { messageRef, readJson, toHeaders, toNumber, toTime } from '../../../lib/cli/given-values.js';
+import { messageRef, readJson, readRedis, toHeaders, toNumber, toTime } from '../../../lib/cli/given-values.js';
 import type { Terminal } from '../../../lib/cli/terminal.js';
-import { readRedis } from '../../../lib/cli/redis-option.js';
 import { CORPUS, saysWhere } from '../../support/json-corpus/corpus.js';
-import { selectionOf } from '../../../lib/cli/dead-letter-command.js';
+import { selectionOf } from '../../../lib/cli/filters.js';
 
 describe('a payload', () => {
   it('is read from what is given, from a file and from the standard input, and refused by its path', async () => {

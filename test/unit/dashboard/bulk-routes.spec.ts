@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { wrapBroker } from '../../../lib/store/wrap-broker.js';
-import { BULK_ROUTES } from '../../../lib/dashboard/bulk.routes.js';
+import { ACTING_ROUTES } from '../../../lib/dashboard/acting.routes.js';
 import { Operations } from '../../../lib/dashboard/operations.js';
 import { type AskedContext, Given, type Route, answerOf } from '../../../lib/dashboard/route.js';
 import { viewerOf } from '../../../lib/dashboard/viewer.js';
@@ -36,7 +36,7 @@ it.each<[route: string, body: object]>([
     by: {},
   } as unknown as AskedContext;
   const given = new Given({ topic: 'jobs', dryRun: false, ...body });
-  await expect(answerOf(context, given, BULK_ROUTES[`api/${route}`] as Route)).rejects.toThrow(InvalidArgumentError);
+  await expect(answerOf(context, given, ACTING_ROUTES[`api/${route}`] as Route)).rejects.toThrow(InvalidArgumentError);
   expect(viewer && operations.list(viewer)).toEqual([]);
   expect(calls.filter((operation) => operation !== 'configOf')).toEqual([]);
 });

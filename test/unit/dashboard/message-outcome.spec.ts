@@ -10,10 +10,10 @@ it.each<[Action, object, string]>([
   ['cancel', { result: 'cancelled' }, 'done'],
   ['cancel', { result: 'in-flight' }, 'done'],
   ['cancel', { result: 'not-found' }, 'gone'],
-  ['requeue', { requeued: 1 }, 'done'],
-  ['requeue', { requeued: 0 }, 'gone'],
-  ['remove', { removed: 1 }, 'done'],
-  ['remove', { removed: 0 }, 'gone'],
+  ['requeue', { changed: 1 }, 'done'],
+  ['requeue', { changed: 0 }, 'gone'],
+  ['remove', { changed: 1 }, 'done'],
+  ['remove', { changed: 0 }, 'gone'],
 ])('%s that is answered %j is told as %s', (action, answer, outcome) => {
   expect(outcomeOf(action, answer)).toBe(outcome);
 });

@@ -5,10 +5,11 @@ import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { eventually } from '../../support/waiting.js';
 
 const ABOUT = { action: 'requeue', topic: 'jobs', actor: 'ann', total: 7 } as const;
+const RESULT = { matched: 3, changed: 2, aborted: false, examples: undefined };
 const ANN = new Viewer({ actor: 'ann', topics: undefined, actions: [], payloads: true });
 
 it.each([
-  ['done', async () => {}],
+  ['done', async () => RESULT],
   ['failed', async () => Promise.reject(new Error('Redis is away'))],
 ] as const)('says once it has ended what has become of it: %s', async (state, work) => {
   const states: unknown[] = [];
@@ -21,9 +22,10 @@ it.each([
 const BEN = new Viewer({ actor: 'ben', topics: ['mails'], actions: ['requeue'], payloads: true });
 
 /** Work that goes on until it is stopped. */
-const untilStopped = async ({ signal, onProgress }: OperationControl): Promise<void> => {
+const untilStopped = async ({ signal, onProgress }: OperationControl): Promise<typeof RESULT> => {
   onProgress({ matched: 3, changed: 2 });
   await new Promise((stopped) => signal.addEventListener('abort', stopped));
+  return RESULT;
 };
 
 it('are shown where their topic is seen, and can be stopped: the latest first, with how far they have come', async () => {
@@ -44,7 +46,7 @@ it('are forgotten beyond 100, the first ones first, but not while they are runni
   let ended = 0;
   const operations = new Operations(new ManualClock(), () => ended++);
   const running = operations.begin(ABOUT, untilStopped);
-  for (let i = 0; i < 105; i++) operations.begin({ ...ABOUT, total: i }, async () => {});
+  for (let i = 0; i < 105; i++) operations.begin({ ...ABOUT, total: i }, async () => RESULT);
   await eventually(() => expect(ended).toBe(105));
   operations.begin(ABOUT, untilStopped);
   const left = operations.list(ANN);

@@ -101,7 +101,7 @@ const SINGLE: readonly (readonly [action: string, act: Act, given: object, resul
     'requeue',
     (admin, actor) => admin.requeue('orders', 'dead-1', { actor, delay: '5m' }),
     { id: 'dead-1', delay: '5m' },
-    { matched: 0, aborted: false, requeued: 0 },
+    { matched: 0, aborted: false, changed: 0 },
   ],
 ];
 
@@ -132,19 +132,19 @@ describe('the audit log', () => {
   });
 
   it.each<[string, Act, object, object]>([
-    ['drain', (admin, actor) => admin.drain('orders', { actor }), {}, { matched: 1, removed: 1 }],
-    ['purge', (admin, actor) => admin.purge('orders', { actor }), {}, { matched: 3, removed: 3 }],
+    ['drain', (admin, actor) => admin.drain('orders', { actor }), {}, { matched: 1, changed: 1, aborted: false }],
+    ['purge', (admin, actor) => admin.purge('orders', { actor }), {}, { matched: 3, changed: 3, aborted: false }],
     [
       'requeue',
       (admin, actor) => admin.requeue('orders', { reason: 'failed' }, { actor, rate: 50 }),
       { reason: 'failed', rate: 50 },
-      { matched: 3, aborted: false, requeued: 3 },
+      { matched: 3, aborted: false, changed: 3 },
     ],
     [
       'remove',
       (admin, actor) => admin.remove('orders', { all: true }, { actor }),
       { all: true },
-      { matched: 3, aborted: false, removed: 3 },
+      { matched: 3, aborted: false, changed: 3 },
     ],
   ])(
     'says before the first step of %s that it begins, and then how it has ended',

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { DeadLetterGroup, DeadLetterGroups } from '../../../admin/dead-letter-groups.js';
 import { act, pathOf, useLook } from '../api.js';
 import { BulkDialog } from '../bulk-dialog.js';
-import { ActionButton, Field } from '../controls.js';
+import { ActionButton, AskButtons, Field } from '../controls.js';
 import { compact } from '../format.js';
 import type { Json } from '../json.js';
 import { visible } from '../names.js';
@@ -151,34 +151,11 @@ function GroupActions({ topic, filter, example }: GroupActionsProps): JSX.Elemen
           {t.actions.tryOne}
         </ActionButton>
       )}
-      {(['requeue', 'remove'] as const)
-        .filter((action) => may(action))
-        .map((action) => (
-          <button
-            key={action}
-            type="button"
-            class={`button button-${action === 'remove' ? 'danger' : 'plain'}`}
-            onClick={() => setAsked(action)}
-          >
-            {t.bulk.all[action]}
-          </button>
-        ))}
+      <AskButtons actions={['requeue', 'remove']} names={t.bulk.all} ask={setAsked} />
       <span role="status" class="told">
         {tried}
       </span>
-      {asked && (
-        <BulkDialog
-          title={`${t.bulk.all[asked]} · ${topic}`}
-          name={t.bulk.names[asked]}
-          what={t.bulk.what[asked]}
-          topic={topic}
-          route={`api/dead/${asked}`}
-          body={{ filter }}
-          kind={asked === 'remove' ? 'danger' : 'primary'}
-          hasRate
-          close={() => setAsked(undefined)}
-        />
-      )}
+      {asked && <BulkDialog action={asked} topic={topic} body={{ filter }} close={() => setAsked(undefined)} />}
     </div>
   );
 }

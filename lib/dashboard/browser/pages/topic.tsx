@@ -5,15 +5,13 @@ import type { PartitionStatus, TopicStats } from '../../../admin/topic-stats.js'
 import { act, useLook } from '../api.js';
 import { Agenda } from '../agenda.js';
 import { BulkDialog } from '../bulk-dialog.js';
-import { ActionButton, Dialog } from '../controls.js';
-import { HoldDialog } from '../hold-dialog.js';
+import { ActionButton, AskButtons, Dialog } from '../controls.js';
 import { compact, duration, now, processName, shortDateTime } from '../format.js';
 import type { Json } from '../json.js';
 import { MessageList } from '../message-list.js';
 import { Badge, Card, Count, Crumbs, Figure, Shown, Time } from '../parts.js';
 import { href } from '../router.js';
 import { soughtIn } from '../search.js';
-import { may } from '../session.js';
 import { Table } from '../tables.js';
 import { text } from '../texts/text.js';
 import { Work } from '../work.js';
@@ -101,19 +99,13 @@ function TopicActions({ stats }: { stats: Json<TopicLook> }): JSX.Element {
   const others = paused ? [] : isHeld(stats) ? (['resume', 'hold'] as const) : (['hold'] as const);
   return (
     <div class="actions">
-      {([toggle, ...others, 'drain', 'purge'] as const)
-        .filter((action) => may(action))
-        .map((action) => (
-          <button
-            // One that stays, and keeps the focus, when it turns into its opposite.
-            key={action === toggle ? 'toggle' : action}
-            type="button"
-            class={`button button-${action === 'drain' || action === 'purge' ? 'danger' : 'plain'}`}
-            onClick={() => setAsked(action)}
-          >
-            {t.actions[action]}
-          </button>
-        ))}
+      <AskButtons
+        actions={[toggle, ...others, 'drain', 'purge'] as const}
+        names={t.actions}
+        ask={setAsked}
+        // One that stays, and keeps the focus, when it turns into its opposite.
+        keyOf={(action) => (action === toggle ? 'toggle' : action)}
+      />
       {(asked === 'pause' || asked === 'resume') && (
         <Dialog title={`${t.actions[asked]} · ${topic}`} close={close}>
           <p>{asked === 'pause' ? t.topic.pauseWhat(topic) : t.topic.resumeWhat(topic)}</p>
@@ -131,20 +123,40 @@ function TopicActions({ stats }: { stats: Json<TopicLook> }): JSX.Element {
         </Dialog>
       )}
       {asked === 'hold' && <HoldDialog topic={topic} close={close} />}
-      {(asked === 'drain' || asked === 'purge') && (
-        <BulkDialog
-          title={`${t.actions[asked]} · ${topic}`}
-          name={t.actions[asked]}
-          what={t.bulk.what[asked]}
-          topic={topic}
-          route={`api/${asked}`}
-          body={{}}
-          kind="danger"
-          isConfirmed
-          close={close}
-        />
-      )}
+      {(asked === 'drain' || asked === 'purge') && <BulkDialog action={asked} topic={topic} body={{}} close={close} />}
     </div>
+  );
+}
+
+const MINUTE = 60_000;
+
+/** What can be chosen, in milliseconds. */
+const DELAYS = [5, 15, 60, 240, 1440].map((minutes) => minutes * MINUTE);
+
+/** Asks for how long a topic is to be held, and holds it. */
+function HoldDialog({ topic, close }: { topic: string; close: () => void }): JSX.Element {
+  const t = text();
+  const [chosen, setChosen] = useState(15 * MINUTE);
+  const hold = async (): Promise<void> => {
+    await act('api/hold', { topic, delay: `${chosen}ms` });
+    close();
+  };
+  return (
+    <Dialog title={`${t.actions.hold} · ${topic}`} close={close}>
+      <p>{t.topic.holdWhat(topic)}</p>
+      <div class="segments" role="group" aria-label={t.topic.holdFor}>
+        {DELAYS.map((delay) => (
+          <button key={delay} type="button" aria-pressed={delay === chosen} onClick={() => setChosen(delay)}>
+            {duration(delay)}
+          </button>
+        ))}
+      </div>
+      <div class="dialog-actions">
+        <ActionButton kind="primary" run={hold}>
+          {t.actions.hold}
+        </ActionButton>
+      </div>
+    </Dialog>
   );
 }
 

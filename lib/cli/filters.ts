@@ -1,16 +1,50 @@
-import { Option } from '@commander-js/extra-typings';
+import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { DeadLetterFilter } from '../admin/dead-letter-filter.js';
+import type { MessageFilter } from '../admin/message-filter.js';
 import { FAILURE_REASONS, type FailureReason } from '../messages/failure.js';
 import type { MessageRef } from '../messages/message-ref.js';
-import { type CliError, notFound, usageError } from './cli-error.js';
+import { usageError } from './cli-error.js';
 import { TOPIC } from './command.js';
-import { messageRef, toNumber, toTime } from './given-values.js';
-import type { Program } from './program.js';
-import { shown } from './text.js';
+import { messageRef, toTime } from './given-values.js';
+
+/** A command for the messages that a filter means. */
+export function filterCommand(parent: CommandUnknownOpts, name: string) {
+  return parent
+    .command(name)
+    .argument(...TOPIC)
+    .option('--tag <tag>', 'those that carry this tag')
+    .option('--key <key>', 'those with this key; beside an id: the one of several with that id')
+    .option('--text <text>', 'those that have this text in their id, payload or error')
+    .addOption(new Option('--field <path=value>', 'those whose payload has this value there').argParser(toField))
+    .option('--from <time>', 'those that are due at this time or later', toTime)
+    .option('--to <time>', 'those that are due before this time', toTime)
+    .option('--all', 'every one');
+}
+
+/** What was given of the options that choose. */
+export interface GivenFilter {
+  readonly tag?: string | undefined;
+  readonly key?: string | undefined;
+  readonly text?: string | undefined;
+  readonly field?: { path: string; value: string } | undefined;
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  readonly all?: true | undefined;
+}
+
+/** @throws CliError if nothing was chosen: that does not mean every message */
+export function filterOf({ all, ...rest }: GivenFilter): MessageFilter {
+  const isFilter = Object.values(rest).some((value) => value !== undefined);
+  if (all && isFilter) throw usageError('--all means every message: leave it out, or the filters.');
+  if (!all && !isFilter) {
+    throw usageError('Say which messages: --all, or a filter (--tag, --key, --text, --field, --from, --to).');
+  }
+  return { all, ...rest };
+}
 
 /** A command for dead letters that are chosen by a name or by what they have in common. */
-export function deadLetterCommand(program: Program, name: 'requeue' | 'remove') {
-  return program
+export function deadLetterCommand(parent: CommandUnknownOpts, name: string) {
+  return parent
     .command(name)
     .argument(...TOPIC)
     .option('--id <id>', 'the dead letter with this id')
@@ -20,9 +54,7 @@ export function deadLetterCommand(program: Program, name: 'requeue' | 'remove') 
     .option('--text <text>', 'those with this text in the name, code or message of their error')
     .addOption(new Option('--reason <reason>', 'those that died for this reason').choices(FAILURE_REASONS))
     .option('--since <time>', 'those that died at this time or later', toTime)
-    .option('--until <time>', 'those that died before this time', toTime)
-    .option('--rate <number>', 'most messages a second; without it as fast as it goes', toNumber)
-    .option('--dry-run', 'count them, and change nothing');
+    .option('--until <time>', 'those that died before this time', toTime);
 }
 
 /** What was given of the options that choose. */
@@ -58,10 +90,10 @@ export function selectionOf({ id, all, ...given }: GivenSelection): MessageRef |
   return definedOf({ key, ...filter, all, reason: filter.reason as FailureReason | undefined });
 }
 
-/** What to tell if there is no dead letter with the id that was given; `undefined` if none was. */
-export function missingOf(topic: string, id: string | undefined): (() => CliError) | undefined {
-  if (id === undefined) return undefined;
-  return () => notFound(`Topic '${topic}' has no dead letter with the id '${shown(id)}'.`);
+function toField(text: string): { path: string; value: string } {
+  const end = text.indexOf('=');
+  if (end < 1) throw new InvalidArgumentError('It must be path=value.');
+  return { path: text.slice(0, end), value: text.slice(end + 1) };
 }
 
 function definedOf(filter: { [K in keyof DeadLetterFilter]: DeadLetterFilter[K] | undefined }): DeadLetterFilter {
