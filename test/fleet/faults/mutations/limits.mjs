@@ -50,6 +50,13 @@ export const limitMutations = [
     spec: 'test/unit/consumer/capacity/begin-estimate.spec.ts',
   },
   {
+    guard: 'far away: permits come with the first answer to any of the calls that are repeated',
+    file: 'consumer/capacity/permit-calls.ts',
+    find: 'Promise.race(pending.add(one))',
+    replace: 'Promise.race([one])',
+    spec: 'test/unit/consumer/capacity/permit-calls.spec.ts',
+  },
+  {
     guard: 'turns: processes share what comes free of a rate',
     file: 'store/lua/permit.lua',
     find: 'share, left_of_rate = share_out(free, wishes)',
