@@ -8,8 +8,8 @@ import { bundleProduct } from './simulation.mjs';
 
 const FOLDER = 'dist-simulation';
 
-/** What a simulation has no part of: the import from BullMQ, and the connections of ioredis. */
-const OUTSIDE = /^(bullmq|engines\/redis\/connection|engines\/redis\/scripts)\//;
+/** What a simulation has no part of: the connections of ioredis. */
+const OUTSIDE = /^(engines\/redis\/connection|engines\/redis\/scripts)\//;
 
 /**
  * Switches off one guard of test/fleet/faults/mutations after the other, and tells which of them simulations notice.
@@ -27,7 +27,6 @@ export async function playGuards(program, text, args, { jobs = availableParallel
   const left = [...chosen.entries()];
   const results = [];
   const play = async (mutation, index) => {
-    // What is compiled apart from what is simulated, such as the import, is no part of it.
     if (OUTSIDE.test(mutation.file)) return { noticed: [], differs: 0, compared: 0 };
     const product = join(FOLDER, `guard-${index}.cjs`);
     writeFileSync(product, await bundleProduct([mutation]));

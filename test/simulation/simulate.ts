@@ -2,7 +2,7 @@ import type { Copy } from './product/evaluate.js';
 import { EPILOGUES } from './epilogue/epilogues.js';
 import { Stage } from './epilogue/stage.js';
 import { Fleet } from './fleet/fleet.js';
-import { leftovers } from './fleet/leftovers.js';
+import { leftOfImports, leftovers } from './fleet/leftovers.js';
 import type { Process } from './fleet/process.js';
 import type { Scene } from './fleet/scene.js';
 import { drawTopics } from './fleet/topics.js';
@@ -75,7 +75,7 @@ async function play(copy: Copy, plan: Plan, listener: Listener | undefined): Pro
   const faults = { ...drawn };
   const server = new Server(world, engine, faults.shards);
   const accidents = new Accidents(world, plan.only);
-  const { topics = drawTopics(world) } = plan;
+  const { topics = drawTopics(world, faults.imports > 0) } = plan;
   const rules = new Rules({ world, server, accidents, topics });
   const processes = new Set<Process>();
   const scene: Scene = {
@@ -89,6 +89,7 @@ async function play(copy: Copy, plan: Plan, listener: Listener | undefined): Pro
     topics,
     deployed: {},
     isEnding: false,
+    isClosed: false,
   };
   const fleet = new Fleet(scene, plan.processes);
   fleet.start();
@@ -106,8 +107,9 @@ async function play(copy: Copy, plan: Plan, listener: Listener | undefined): Pro
     if (rules.messages.open === 0) bury(scene);
   } while (!rules.isBroken && isBusy(scene) && !isStuck() && world.now < calmSince + LONGEST_END);
   rules.conclude(world.now - calmSince);
-  const left = leftovers(scene);
+  const left = [...leftovers(scene), ...leftOfImports(scene)];
   if (!rules.isBroken && left.length > 0) rules.left(left);
+  if (!rules.isBroken) await fleet.closeServices();
   if (!rules.isBroken && world.random('rest').integer(1, RESTING) === 1) await rules.rest(plan.processes);
   const names = Object.keys(EPILOGUES);
   // In turn, so that so many seeds have all of them.
@@ -140,5 +142,10 @@ async function end(epilogue: string, stage: Stage): Promise<void> {
 }
 
 function isBusy(scene: Scene): boolean {
-  return scene.rules.messages.open > 0 || scene.rules.occurrences.areExpected || leftovers(scene).length > 0;
+  return (
+    scene.rules.messages.open > 0 ||
+    leftOfImports(scene).length > 0 ||
+    scene.rules.occurrences.areExpected ||
+    leftovers(scene).length > 0
+  );
 }

@@ -85,7 +85,13 @@ export class Settler {
 
   /** Whether outcomes have to be answered before more is claimed: so many wait for room, or leases of some have ended. */
   get comesFirst(): boolean {
-    return this.#waiting.isCrowd || this.#isOverdue;
+    return this.#waiting.isCrowd || this.#isOverdue || this.#isLate;
+  }
+
+  /** Whether leases have ended while what became of the messages was sent. */
+  get #isLate(): boolean {
+    const now = this.#context.clock.now();
+    return this.#sent.some(({ delivery }) => now >= delivery.leaseEndsAt);
   }
 
   /** @param operation names the settle, which may be made again under this name */
@@ -119,6 +125,8 @@ export class Settler {
       this.#sent = this.#nextBatch();
       if (this.#sent.length === 0) break;
       const left = await this.#send(this.#sent);
+      // What was decided in time may have been sent again and again until then.
+      this.#isOverdue ||= this.#isLate;
       if (this.#abandoned.signal.aborted) return undefined;
       for (const decided of this.#sent) if (!left.includes(decided)) this.#listener.done(decided.delivery);
       this.#sent = [];

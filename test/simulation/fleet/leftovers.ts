@@ -1,6 +1,11 @@
 import type { Scene } from './scene.js';
 import { TOPICS } from './topics.js';
 
+/** The keys of the jobs that are to be moved. */
+export function leftOfImports({ server }: Scene): string[] {
+  return server.data.keys.filter((key) => key.startsWith('{bullmq}:'));
+}
+
 /** The keys that hold something of messages that are done. */
 export function leftovers({ server, copy }: Scene, topics: readonly string[] = Object.keys(TOPICS)): string[] {
   const keys = new copy.product.StoreKeys('dq');

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../../../lib/time/clock.js';
 import type { DelayQueueConnection } from '../../../lib/composition/delay-queue.connection.js';
 import type { Product } from '../product/evaluate.js';
+import type { Gateway } from '../http/gateway.js';
 import type { Host, Link } from '../redis/link.js';
 import type { Shard } from '../redis/shard.js';
 import type { World, WorldEvent } from '../world/world.js';
@@ -37,6 +38,10 @@ export class Process implements Host, Clock {
   readonly owned = new Set<string>();
   /** `undefined`: it is starting, or ending. */
   connection: DelayQueueConnection | undefined;
+  /** Whether it does what others ask for, and nothing by itself. */
+  isService = false;
+  /** What others than the fleet reach it by. */
+  gateway: Gateway | undefined;
   readonly #options: ProcessOptions;
   readonly #startedAt: number;
   #thawsAt = 0;

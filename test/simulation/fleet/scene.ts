@@ -23,4 +23,6 @@ export interface Scene {
   deployed: Readonly<Record<string, TopicOptions>>;
   /** Whether nothing more is published, and nothing goes wrong any more. */
   isEnding: boolean;
+  /** Whether the gateways are gone, and nobody asks them any more. */
+  isClosed: boolean;
 }

@@ -2,6 +2,8 @@ import type { Backend } from '../../../lib/composition/backend.js';
 import type { DelayQueueModuleOptions } from '../../../lib/composition/delay-queue-options.interface.js';
 import type { DelayQueueConnection } from '../../../lib/composition/delay-queue.connection.js';
 import type { Log } from '../../../lib/log.js';
+import { Gateway } from '../http/gateway.js';
+import { importAll } from '../imports/importing.js';
 import { createSimulatedBroker } from '../redis/simulated-broker.js';
 import { Link } from '../redis/link.js';
 import type { SeededRandom } from '../../support/random.js';
@@ -37,23 +39,36 @@ export interface SlotEvents extends Pick<ProcessOptions, 'willRun' | 'hasRun'> {
   readonly crash: (slot: Slot) => void;
 }
 
+export interface SlotOptions extends SlotEvents {
+  /** What its processes are: those that handle messages and publish them, gateways, or imports. */
+  readonly role: SlotRole;
+  readonly isFirst: boolean;
+}
+
+type SlotRole = 'fleet' | 'gateway' | 'import';
+
 /** A machine on which a process runs, ends, and is started again. */
 export class Slot {
   process: Process | undefined;
   readonly #scene: Scene;
   readonly #index: number;
+  readonly #isFirst: boolean;
   readonly #events: SlotEvents;
+  readonly #role: SlotRole;
   readonly #work: SeededRandom;
   readonly #network: SeededRandom;
   readonly #jitter: SeededRandom;
   readonly #builds: SeededRandom;
   #starts = 0;
 
-  constructor(scene: Scene, index: number, events: SlotEvents) {
+  /** @param isFirst whether it is the first one of its role: it is told all, so that what is limited is received as long as the fleet lasts */
+  constructor(scene: Scene, index: number, { role, isFirst, ...events }: SlotOptions) {
     const { world } = scene;
     this.#scene = scene;
     this.#index = index;
     this.#events = events;
+    this.#role = role;
+    this.#isFirst = isFirst;
     this.#work = world.random(`work ${index}`);
     this.#network = world.random(`network ${index}`);
     this.#builds = world.random(`builds ${index}`);
@@ -61,6 +76,8 @@ export class Slot {
   }
 
   async start(): Promise<void> {
+    if (this.#role === 'gateway') return this.#startGateway();
+    if (this.#role === 'import') return this.#startImport();
     const process = this.#boot();
     const connection = await this.#connect(process);
     const { rules, topics, world } = this.#scene;
@@ -79,6 +96,25 @@ export class Slot {
     }
   }
 
+  /** One that handles nothing, and does what it is asked for over HTTP. */
+  async #startGateway(): Promise<void> {
+    const process = this.#boot();
+    const connection = await this.#connect(process);
+    await connection.consume({ handlers: [], hooks: [], schedules: [], findProvided: () => [] });
+    process.gateway = new Gateway(this.#scene, process, connection);
+    process.isService = true;
+    this.#begin(process, connection);
+  }
+
+  /** One that moves the jobs of another queue. */
+  async #startImport(): Promise<void> {
+    const process = this.#boot();
+    const connection = await this.#connect(process, { ...OPTIONS, consumer: false });
+    this.#begin(process, connection);
+    process.isService = true;
+    await importAll(this.#scene, process, connection);
+  }
+
   /** One that only publishes, when it is told to. */
   async startProducer(): Promise<void> {
     const process = this.#boot();
@@ -95,15 +131,14 @@ export class Slot {
     const { world, server, copy, faults, accidents } = this.#scene;
     const { beside } = copy;
     // A deploy, or a rollback.
-    const isOther = beside !== undefined && this.#builds.next() < 0.5;
+    const isOther = beside !== undefined && this.#role === 'fleet' && this.#builds.next() < 0.5;
     const { product } = isOther ? beside : copy;
     const process = new Process({
       world,
       name: `${String.fromCodePoint(97 + this.#index)}${++this.#starts}`,
       skew: faults.skew * this.#work.between(-1, 1),
       drift: faults.drift * this.#work.between(-1, 1),
-      // One that is lasts as long as the fleet, so that what is limited is received.
-      isTold: this.#index === 0 || this.#work.next() < TOLD,
+      isTold: this.#isFirst || this.#work.next() < TOLD,
       product,
       jitter: this.#jitter,
       ...this.#events,
@@ -121,6 +156,7 @@ export class Slot {
     const connection = process?.connection;
     if (!process || !connection) return;
     process.connection = undefined;
+    process.gateway?.close();
     this.#scene.world.trace(process.name, 'leaves');
     connection
       .close()
@@ -152,7 +188,8 @@ export class Slot {
       whileStopping: async (stopping) => stopping,
     };
     const told = toldOptions(this.#scene.topics, process.isTold);
-    const topics = { ...told, ...forwardsOf(this.#scene, process), ...this.#scene.deployed };
+    const forwards = this.#role !== 'fleet' ? {} : forwardsOf(this.#scene, process);
+    const topics = { ...told, ...forwards, ...this.#scene.deployed };
     const options = product.resolveOptions({ ...base, topics });
     const connection = await product.DelayQueueConnection.create({ name: 'default', options, backend, log });
     connection.events.tap('acked', ({ id, topic }) => this.#scene.rules.acked(id, process, topic));

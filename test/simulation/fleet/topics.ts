@@ -11,6 +11,9 @@ export const LONGEST_LEASE = 12_000;
 export const OPERATED = 'operated';
 export const RECURRING = 'recurring';
 
+/** To which the jobs of another queue are moved, if there is one. */
+export const IMPORTED = 'imported';
+
 /** What is published to a topic, and what has to hold of it. */
 export interface SimulatedTopic {
   readonly options: TopicOptions;
@@ -112,6 +115,7 @@ export const TOPICS: Readonly<Record<string, SimulatedTopic>> = {
   // Few attempts, so that there are dead letters.
   [OPERATED]: { options: topic({ partitions: 2, attempts: 3 }), handler: 'Apart', most: 60 },
   [RECURRING]: { options: topic({ partitions: 2 }), handler: 'Apart', most: 200 },
+  [IMPORTED]: { options: topic({ partitions: 2 }), handler: 'Apart', most: 60 },
 };
 
 /** Fewest topics of a seed, and how many messages wait for one of them that keeps it busy. */
@@ -119,13 +123,13 @@ const FEWEST = 3;
 const BUSY = 100;
 
 /** Few of them, or many, so that none covers what happens to others; but never only those that take long for few messages. */
-export function drawTopics(world: World): string[] {
+export function drawTopics(world: World, hasImports: boolean): string[] {
   const random = world.random('topics');
-  const names = Object.keys(TOPICS);
+  const names = Object.keys(TOPICS).filter((name) => name !== IMPORTED);
   const drawn = random.shuffled(names).slice(0, random.integer(FEWEST, names.length));
   const isBusy = (name: string): boolean => (TOPICS[name]?.most ?? 0) >= BUSY;
   if (!drawn.some(isBusy)) drawn.push(random.pick(names.filter(isBusy)));
-  return names.filter((name) => drawn.includes(name));
+  return [...names.filter((name) => drawn.includes(name)), ...(hasImports ? [IMPORTED] : [])];
 }
 
 /** What a process is told of these topics: all, or nothing of the limits of those that are received. */

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import vm from 'node:vm';
+import { SeededRandom } from '../../support/random.js';
 import { type Surroundings, globalsOf, modulesOf } from './globals.js';
 import { PRODUCT_SCRIPT } from './stacks.js';
 
@@ -16,6 +17,15 @@ export interface Copy {
 
 const require = createRequire(import.meta.url);
 
+/** What modules get that draw numbers while they are loaded. */
+function loading(): Surroundings {
+  return { random: new SeededRandom(1), now: nothing, setTimer: nothing };
+}
+
+function nothing(): never {
+  throw new Error('Nothing is played');
+}
+
 /**
  * Evaluates what was bundled as a function whose parameters are named as globals. So it has the objects of this realm, and
  * nothing is patched for those who simulate.
@@ -23,11 +33,8 @@ const require = createRequire(import.meta.url);
  * @param code CommonJS
  */
 export function evaluate(code: string): Copy {
-  const copy: { product?: Product; surroundings?: Surroundings } = {};
-  const current = (): Surroundings => {
-    if (!copy.surroundings) throw new Error('Nothing is played');
-    return copy.surroundings;
-  };
+  const copy: { product?: Product; surroundings: Surroundings } = { surroundings: loading() };
+  const current = (): Surroundings => copy.surroundings;
   const globals = globalsOf(current);
   const modules = modulesOf(current);
   const given = (id: string): unknown => modules[id.replace(/^node:/, '')] ?? require(id);

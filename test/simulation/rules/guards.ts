@@ -4,7 +4,7 @@ export interface Mutation extends SourceMutation {
   readonly guard: string;
 }
 
-/** Guards of what handlers, operators and schedules see, which the real-process harness has none of: each with what switches it off. */
+/** Guards of what handlers, operators and schedules see, which the real-process harness has none of: each with what switches it off: all that has its name. */
 export const moreGuards: readonly Mutation[] = [
   {
     guard: 'attempts: a failure spends one',
@@ -179,6 +179,18 @@ export const moreGuards: readonly Mutation[] = [
     file: 'consumer/pulling/pulled-topics.ts',
     find: '            await told;\n            await consumer.shared();\n',
     replace: '',
+  },
+  {
+    guard: 'receipts: of two settles at once the first counts',
+    file: 'consumer/delivery/taken-deliveries.ts',
+    find: "if (delivery.settled) return 'stale';",
+    replace: '',
+  },
+  {
+    guard: 'receipts: of two settles at once the first counts',
+    file: 'consumer/pulling/receipts.ts',
+    find: 'const delivery = this.#deliveryOf(used);\n    const at =',
+    replace: 'const delivery = this.#deliveryOf(used);\n    await undefined;\n    const at =',
   },
   {
     guard: 'schedules: what is late by less than an outage is published',

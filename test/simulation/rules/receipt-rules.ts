@@ -1,6 +1,6 @@
-import type { ReceivedMessage } from '../../../lib/consumer/pulling/received-message.js';
 import type { SettleStatus } from '../../../lib/messages/settle-status.js';
 import { AFTERMATH, type Calm } from './calm.js';
+import type { Begun } from './message-rules.js';
 import type { Rules } from './rules.js';
 import { type Holder, type RuleOptions, type Run, isCurrent } from './run.js';
 
@@ -66,7 +66,7 @@ export class ReceiptRules {
    * @param kept aborts when its lease may have ended
    * @param signal aborts when whoever has it knows that its lease has ended
    */
-  begin(giver: Holder, message: ReceivedMessage, kept: AbortSignal, holder = giver, signal = message.signal): Holding {
+  begin(giver: Holder, message: Begun, kept: AbortSignal, holder = giver, signal = message.signal): Holding {
     const { rules } = this.#options;
     const { topic, key, attempt, payload } = message;
     const permit = { process: giver, signal: message.signal };

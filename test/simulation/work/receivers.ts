@@ -10,13 +10,11 @@ import { isUnavailable } from './errors.js';
 import type { Payload } from './payload.js';
 
 /** In milliseconds. */
-const SHORTEST_LEASE = 1000;
-const LONGEST_WAIT = 2000;
-const LONGEST_DELAY = 1000;
+export const RECEIVING = { shortestLease: 1000, longestWait: 2000, longestDelay: 1000 } as const;
 const LONGEST_LATE = 5000;
-const PAUSE = 200;
+export const PAUSE = 200;
 
-const MOST_AT_ONCE = 5;
+export const MOST_AT_ONCE = 5;
 
 /** How much shorter a lease may be than was asked for: as a share of it, or in milliseconds. */
 const SHORTER = 0.1;
@@ -26,7 +24,7 @@ const MOST_SHORTER = 1000;
 const ANSWER = 7000;
 
 /** Somebody outside of the fleet, as behind gateways: whichever process is gone, they are not. */
-const OUTSIDE: Holder = { name: 'client', isDead: false, isFrozen: false };
+export const OUTSIDE: Holder = { name: 'client', isDead: false, isFrozen: false };
 
 /** Receives what nobody handles. */
 export const receive: Activity = (setting) => {
@@ -40,8 +38,8 @@ export const receive: Activity = (setting) => {
 async function receiveAll(setting: Setting, topic: string): Promise<void> {
   const { process, connection, random, scene, run } = setting;
   while (process.connection) {
-    const lease = Math.round(random.between(SHORTEST_LEASE, LONGEST_LEASE));
-    const options = { max: random.integer(1, MOST_AT_ONCE), wait: random.integer(0, LONGEST_WAIT), lease };
+    const lease = Math.round(random.between(RECEIVING.shortestLease, LONGEST_LEASE));
+    const options = { max: random.integer(1, MOST_AT_ONCE), wait: random.integer(0, RECEIVING.longestWait), lease };
     const askedAt = scene.world.now;
     const messages = await orNothing(connection.receiver.receive(topic, options));
     for (const message of messages ?? []) {
@@ -66,8 +64,7 @@ class Receipt {
     this.#setting = setting;
     this.#message = message;
     this.#isOutside = random.next() < scene.faults.outside;
-    const shorter = Math.min(MOST_SHORTER, message.lease * SHORTER);
-    this.#lasts(askedAt + message.lease - shorter);
+    this.#lasts(askedAt + shortened(message.lease));
     const { signal } = this.#lapse;
     const { receipts } = scene.rules;
     this.#holding = this.#isOutside
@@ -92,7 +89,7 @@ class Receipt {
       await this.#sleep(Math.min(left, step));
       if (left > step) await this.#extend();
     }
-    const delay = random.next() < 0.5 ? undefined : random.integer(0, LONGEST_DELAY);
+    const delay = random.next() < 0.5 ? undefined : random.integer(0, RECEIVING.longestDelay);
     const isBack = random.next() < 0.05;
     const outcome = isBack ? 'release' : attempt <= throws ? 'retry' : 'ack';
     const settling = this.#settle(outcome === 'ack' ? { outcome } : { outcome, delay });
@@ -179,6 +176,11 @@ class Receipt {
       answer.then(resolve, reject).finally(() => (end.run = undefined));
     });
   }
+}
+
+/** How long a lease lasts at least that was asked for, in milliseconds. */
+export function shortened(lease: number): number {
+  return lease - Math.min(MOST_SHORTER, lease * SHORTER);
 }
 
 async function orNothing<T>(answer: Promise<T>): Promise<T | undefined> {

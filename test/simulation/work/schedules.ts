@@ -171,7 +171,7 @@ async function end({ scene, process, connection }: Setting): Promise<void> {
   const { occurrences } = rules;
   while (process.connection && occurrences.areExpected) {
     await process.sleep(PAUSE);
-    const first = [...processes].find((one) => !one.isDead && one.connection);
+    const first = [...processes].find((one) => !one.isDead && one.connection && !one.isService);
     // Another one may have removed them meanwhile, and what is stored after that is not ours.
     if (first !== process || !scene.isEnding || !occurrences.areExpected || !occurrences.isCaughtUp) continue;
     await served(async () => {

@@ -74,6 +74,15 @@ export interface Faults {
   /** Mean time between two times in which no slot is served, and what those take. */
   downEvery: number;
   down: number;
+  // ── gateways ────────────────────────────────────────────────────────────────────────────────────────────────────────
+  /** How many processes serve programs outside of the fleet over HTTP. */
+  gateways: number;
+  /** How many imports move the jobs of another queue, at the same time. */
+  imports: number;
+  /** Share of their requests whose connection breaks: before they arrive, while they are answered, or with the answer. */
+  lostHttp: number;
+  /** Share of the requests with an `Idempotency-Key` of which a copy arrives at a gateway later. */
+  doubledRequests: number;
   // ── work ────────────────────────────────────────────────────────────────────────────────────────────────────────────
   /** Mean time between two publishes of one producer. */
   pause: number;
@@ -137,6 +146,10 @@ export const CALM: Faults = {
   move: 500,
   downEvery: Infinity,
   down: 1000,
+  gateways: 0,
+  imports: 0,
+  lostHttp: 0,
+  doubledRequests: 0,
   pause: 400,
   slow: 0.02,
   throws: 0.03,
@@ -199,6 +212,8 @@ const DRAWN: Partial<Record<keyof Faults, Draw>> = {
   move: { share: 0.7, from: 1, to: 5000 },
   downEvery: { share: 0.3, from: 3000, to: 60_000 },
   down: { share: 0.7, from: 10, to: 5000 },
+  lostHttp: { share: 0.7, from: 3e-3, to: 0.1 },
+  doubledRequests: { share: 0.7, from: 0.01, to: 0.3 },
   // Most faults are a matter of time: where many messages are published in a second, few happen until all are.
   pause: { share: 0.8, from: 30, to: 10_000 },
   slow: { share: 0.5, from: 0.01, to: 0.4 },
@@ -219,6 +234,14 @@ export const WORST = ['claim', 'claim', 'claim', 'settle', 'permit', 'extend', '
 const CLUSTERS = 0.4;
 const MOST_SHARDS = 4;
 
+/** The share of the seeds in which there are imports, and most of them. */
+const IMPORTING = 0.3;
+const MOST_IMPORTS = 3;
+
+/** The share of the seeds in which there are gateways, and most of them. */
+const SERVED = 0.5;
+const MOST_GATEWAYS = 3;
+
 /** In one of so many seeds nothing is stored when a failover has happened. */
 const EMPTIED = 4;
 
@@ -234,6 +257,11 @@ export function drawFaults(world: World): Faults {
   }
   const cluster = world.random('cluster');
   if (cluster.next() < CLUSTERS) faults.shards = cluster.integer(2, MOST_SHARDS);
+  const gateways = world.random('gateways');
+  if (gateways.next() < SERVED) faults.gateways = gateways.integer(1, MOST_GATEWAYS);
+  const imports = world.random('imports');
+  // Of a Cluster, one shard could forget that a message was stored, and another one not that its job is gone.
+  if (imports.next() < IMPORTING && faults.shards === 1) faults.imports = imports.integer(1, MOST_IMPORTS);
   if (world.random('emptied').integer(1, EMPTIED) === 1) faults.lag = Infinity;
   return faults;
 }

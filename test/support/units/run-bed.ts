@@ -42,6 +42,8 @@ export class RunBed {
   readonly sent: ('claim' | 'settle')[] = [];
   readonly pipeline: PartitionPipeline;
   readonly abandoned: AbandonedCalls;
+  /** If there is one, what each settle waits for until it is answered. */
+  untilAnswered: Promise<void> | undefined;
   /** Called before each call of the handler. */
   onCall = (): void => {};
   slotsFree = 0;
@@ -81,6 +83,7 @@ export class RunBed {
         },
         settle: async (_partition, _call, settlements) => {
           this.sent.push('settle');
+          if (this.untilAnswered) await this.untilAnswered;
           this.settlements.push(...settlements);
           return settlements.map(() => 'settled');
         },

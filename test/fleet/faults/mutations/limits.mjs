@@ -50,6 +50,13 @@ export const limitMutations = [
     spec: 'test/unit/consumer/admission/begin-estimate.spec.ts',
   },
   {
+    guard: 'far away: permits come with the first answer to any of the calls that are repeated',
+    file: 'consumer/admission/permit-calls.ts',
+    find: 'Promise.race(pending.add(one))',
+    replace: 'Promise.race([one])',
+    spec: 'test/unit/consumer/admission/permit-calls.spec.ts',
+  },
+  {
     guard: 'turns: processes share what comes free of a rate',
     file: 'store/lua/permit.lua',
     find: 'share, left_of_rate = share_out(free, wishes)',

@@ -158,6 +158,13 @@ export const protocolMutations = [
     spec: 'test/unit/consumer/ownership/partition-ownership.spec.ts',
   },
   {
+    guard: 'living owner: a late heartbeat that hides newer ones is a sign of life',
+    file: 'fleet/fleet-view.ts',
+    find: '!left && record.count !== before.count',
+    replace: '!left && record.count > before.count',
+    spec: 'test/unit/fleet/fleet-view.spec.ts',
+  },
+  {
     guard: 'lost release: an owner that holds what it does not want is asked for it',
     file: 'consumer/ownership/partition-ownership.ts',
     find: 'else if (now - this.#met.at >= PATIENCE) await',
@@ -176,6 +183,13 @@ export const protocolMutations = [
     file: 'consumer/delivery/settler.ts',
     find: 'if (delivery.isOverdue) this.#isOverdue = true;',
     replace: '',
+    spec: 'test/unit/consumer/delivery/overdue-outcomes.spec.ts',
+  },
+  {
+    guard: 'overdue outcome: nor one that is sent until its lease has ended',
+    file: 'consumer/delivery/settler.ts',
+    find: 'this.#isOverdue || this.#isLate;',
+    replace: 'this.#isOverdue;',
     spec: 'test/unit/consumer/delivery/overdue-outcomes.spec.ts',
   },
   {
@@ -251,6 +265,13 @@ export const protocolMutations = [
     find: 'if not nth or delivered_now > delivered or',
     replace: 'if not (nth and delivered_now and delivered) or',
     scenario: 'ordered-keys',
+  },
+  {
+    guard: 'order: nothing overtakes a head whose record cannot be read',
+    file: 'store/lua/modules/order.lua',
+    find: 'or record and not head_due then',
+    replace: 'or record and not head_due and false then',
+    spec: 'test/integration/redis-order-repair.spec.ts',
   },
   {
     guard: 'order: the next one of a key is handed out as soon as its head is done',

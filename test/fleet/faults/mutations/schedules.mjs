@@ -42,4 +42,11 @@ export const scheduleMutations = [
     replace: '(shared && undefined) ?? lastWithout(state, now)',
     spec: 'test/unit/schedules/delay-queue-schedules.spec.ts',
   },
+  {
+    guard: 'schedules: a removal takes back what the owner may have published since it looked',
+    file: 'schedules/delay-queue.schedules.ts',
+    find: 'record: { ...record, state: { ...record.state, paused: true } }',
+    replace: 'record',
+    spec: 'test/unit/schedules/delay-queue-schedules.spec.ts',
+  },
 ];

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { LEASE } from '../../../support/units/handling.js';
 import { RunBed } from '../../../support/units/run-bed.js';
 import { turns } from '../../../support/units/test-claimant.js';
 
@@ -31,5 +32,25 @@ describe('a claim that is wanted while an outcome is about to be sent', () => {
 
     expect(await bed.outcomes()).toEqual([['a', 'ack']]);
     expect(bed.sent).toEqual(sent);
+  });
+
+  it('of a delivery whose lease has ended since the outcome was sent comes once that is answered', async () => {
+    const bed = new RunBed();
+    bed.own();
+    await turns();
+    bed.sent.length = 0;
+    bed.take('a');
+    bed.untilAnswered = new Promise((resolve) => void bed.clock.setTimer(LEASE + 1, resolve));
+    bed.call(0).resolve();
+    await turns(3);
+    await bed.clock.advance(LEASE);
+    bed.signal({ kind: 'due', at: 0 });
+    await bed.clock.advance(0);
+    expect(bed.sent).toEqual(['settle']);
+
+    await bed.clock.advance(1);
+    await turns(3);
+    await bed.clock.advance(0);
+    expect(bed.sent).toEqual(['settle', 'claim']);
   });
 });
