@@ -4,7 +4,7 @@ import { NumberedCalls } from '../calls/numbered-calls.js';
 import { toScore } from '../calls/replies.js';
 import type { Driver } from '../driver.interface.js';
 import type { StoreKeys } from '../keys.js';
-import { encodeTags } from '../messages/publish.js';
+import { encodeColumns } from '../messages/publish.js';
 import type { CallId, Partition } from '../partition.js';
 import type { StoreOptions } from '../store-options.interface.js';
 import { type DueSchedules, MAX_DUE_SCHEDULES, type ScheduleLook, dueSchedules } from './due-schedules.js';
@@ -135,10 +135,7 @@ export class ScheduleStore {
       answered: this.#keys.answered(partition, caller),
       sequence,
       order_mode: order ?? '',
-      due_specs: dueAt,
-      on_duplicates: 'i',
-      max_waits: '',
-      tag_lists: tags ? encodeTags([tags]) : '',
+      columns: encodeColumns([{ due: { at: dueAt }, onDuplicate: 'ignore', tags }]),
       claimant: owner,
       schedule: id,
       expected,
