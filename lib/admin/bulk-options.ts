@@ -27,9 +27,9 @@ export interface BulkOptions extends ActionOptions {
   readonly dryRun?: boolean | undefined;
   /** Most messages per second, above 0; can be less than one. @defaultValue as fast as possible */
   readonly rate?: number | undefined;
-  /** Ends the call after the current step; changes made so far stay. */
+  /** Ends the call after the current step; changes made so far stay. @defaultValue none */
   readonly signal?: AbortSignal | undefined;
-  /** Called after each step. */
+  /** Called after each step, with how many messages were `matched` and `changed` so far. @defaultValue none */
   readonly onProgress?: ((progress: BulkProgress) => void) | undefined;
 }
 
@@ -48,7 +48,12 @@ export type ClearOptions = Omit<BulkOptions, 'rate'>;
 export interface RequeueOptions extends BulkOptions {
   /** How long after the requeue the messages are due, 0 to 10 years. @defaultValue 0 */
   readonly delay?: Duration;
-  /** Replaces the payload of a single message. Headers and options stay as they are. */
+  /**
+   * Replaces the payload of a single message; checked by the schema of the topic if you pass the topic with its schema. Headers and options
+   * stay as they are.
+   *
+   * @defaultValue its own
+   */
   readonly payload?: unknown;
 }
 

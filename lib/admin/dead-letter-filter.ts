@@ -17,7 +17,7 @@ import { assertSaysWhich, assertText, failureHas } from './message-filter.js';
  * @publicApi
  */
 export interface DeadLetterFilter {
-  /** Why they died. */
+  /** Why they died, such as `'failed'`, `'unrecoverable'`, `'crashed'` or `'expired'`. */
   readonly reason?: FailureReason;
   /** They died at this time or later, on the Redis server's clock; a number is epoch milliseconds. */
   readonly since?: Date | number;
@@ -29,7 +29,7 @@ export interface DeadLetterFilter {
   readonly fingerprint?: string;
   /** Text in the name, code or message of the error that they died of: 1 to 1,000 characters; case is ignored. */
   readonly text?: string;
-  /** Every dead letter of the topic; stands alone. */
+  /** Every dead letter of the topic; can't be combined with other properties. An empty filter is refused. */
   readonly all?: true;
 }
 

@@ -93,8 +93,10 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Counts the messages of a topic, with one short call per partition. A topic that was never used has no partitions. If a shard of a Cluster
-   * is down, `unreachable` lists its partitions, and no count includes them.
+   * Counts the messages of a topic, in total and per partition, and tells what has happened and who owns it.
+   *
+   * It takes one short call per partition. A topic that was never used has no partitions. If a shard of a Cluster is down, `unreachable`
+   * lists its partitions, and no count includes them.
    *
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
@@ -146,10 +148,13 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Lists the messages in one state, page by page, over all partitions: waiting messages in order of their due times, messages in flight in
-   * order of the ends of their leases, dead letters in order of their deaths, and finished messages in the order in which they ended. Each
-   * page is read in short calls. A message that keeps its state and its place is listed exactly once, whatever else comes and goes in the
-   * meantime. A message that moves, because it is rescheduled or its lease is renewed, may be listed twice or not at all.
+   * Lists the messages in one state (`'scheduled'`, `'due'`, `'in-flight'`, `'dead'` or `'finished'`), page by page, in order, over all
+   * partitions.
+   *
+   * Waiting messages are in order of their due times, messages in flight in order of the ends of their leases, dead letters in order of
+   * their deaths, and finished messages in the order in which they ended. Each page is read in short calls. A message that keeps its state
+   * and its place is listed exactly once, whatever else comes and goes in the meantime. A message that moves, because it is rescheduled or
+   * its lease is renewed, may be listed twice or not at all.
    *
    * @example
    * ```ts
@@ -169,9 +174,11 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Searches for messages that match a filter. Redis only has an index of ids, keys and tags, so the search reads one message after the
-   * other, in short calls, at most `maxRead` per `search()`. Show the progress, and go on with the `cursor` for as long as you like. A
-   * message that keeps its state and its place is read exactly once.
+   * Searches for messages by tag, key, text, field of the payload or due time.
+   *
+   * Redis only has an index of ids, keys and tags, so the search reads one message after the other, in short calls, at most `maxRead` per
+   * `search()`. Show the progress, and go on with the `cursor` for as long as you like. A message that keeps its state and its place is
+   * read exactly once.
    *
    * @example
    * ```ts
@@ -186,6 +193,7 @@ export class DelayQueueAdmin {
    *
    * @throws InvalidArgumentError also if the cursor is not one that was returned for this topic, tag and states
    * @throws BrokerUnavailableError
+   * @see docs/reference/admin.md#search
    */
   async search(topic: TopicRef, filter: MessageFilter, options: SearchOptions = {}): Promise<SearchPage> {
     return this.viewed((message) => message).search(topic, filter, options);
@@ -206,8 +214,10 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Counts when waiting messages fall due, in one topic or in all: exactly, and with one short call per partition, however many messages
-   * there are. If a shard of a Cluster is down, `unreachable` lists its partitions, and no count includes them.
+   * Counts when waiting messages fall due, in one topic or in all.
+   *
+   * The counts are exact, and take one short call per partition, however many messages there are. If a shard of a Cluster is down,
+   * `unreachable` lists its partitions, and no count includes them.
    *
    * @example
    * ```ts
@@ -217,15 +227,17 @@ export class DelayQueueAdmin {
    *
    * @param topic leave it out, or pass `undefined`, for all topics
    * @throws InvalidArgumentError, BrokerUnavailableError
+   * @see docs/reference/admin.md#agenda
    */
   async agenda(topic?: TopicRef, options: AgendaOptions = {}): Promise<Agenda> {
     return agendaOf(this.#dependencies, topic === undefined ? undefined : checkedTopicName(topic), options);
   }
 
   /**
-   * Lists the processes that handle messages: what each one handles and owns, since when, how busy it is, its version and its clock,
-   * and what it did in the last few minutes. Processes report this with their heartbeats, so it is up to five seconds old and needs no
-   * fleet events.
+   * Lists the processes that handle messages: what each one handles and owns, since when, how busy it is, its version and its clock, and
+   * what it did in the last few minutes.
+   *
+   * Processes report this with their heartbeats, so it is up to five seconds old and needs no fleet events.
    *
    * @example
    * ```ts
@@ -235,14 +247,16 @@ export class DelayQueueAdmin {
    * ```
    *
    * @throws InvalidArgumentError, BrokerUnavailableError
+   * @see docs/reference/admin.md#fleet
    */
   async fleet(options: FleetOptions = {}): Promise<Fleet> {
     return lookAtFleet(this.#dependencies, options);
   }
 
   /**
-   * Shows what the fleet did for a topic over days: how many messages were handled, failed and died, and how late they were. Set the
-   * module's option `history` in the processes that handle the topic to keep this.
+   * Shows what the fleet did for a topic over days: how many messages were handled, failed and died, and how late they were.
+   *
+   * Set the module's option `history` in the processes that handle the topic to keep this.
    *
    * @example
    * ```ts
@@ -253,14 +267,16 @@ export class DelayQueueAdmin {
    *
    * @returns the earliest span first; spans in which nothing was done are left out. Lateness is up to twice too high.
    * @throws InvalidArgumentError, BrokerUnavailableError
+   * @see docs/reference/admin.md#history
    */
   async history(topic: TopicRef): Promise<WorkMinute[]> {
     return historyOf(this.#dependencies, checkedTopicName(topic));
   }
 
   /**
-   * Explains why a message has not run, or what became of it: one cause, what else would keep it waiting, the facts, and what to do. It
-   * only reads, in a few short calls.
+   * Explains why a message has not run, or what became of it: one cause, what else would keep it waiting, the facts, and what to do.
+   *
+   * It only reads, in a few short calls.
    *
    * @example
    * ```ts
@@ -269,6 +285,7 @@ export class DelayQueueAdmin {
    * ```
    *
    * @throws InvalidArgumentError, BrokerUnavailableError
+   * @see docs/reference/admin.md#explain
    */
   async explain(topic: TopicRef, ref: MessageRef): Promise<Explanation> {
     const name = checkedTopicName(topic);
@@ -277,9 +294,10 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Looks at a Redis for all that the promises of this library need: its version, settings, memory, disk, replicas, rights,
-   * signals and clock, and what other programs left. It says what each finding means and what to do. It changes nothing but for
-   * the trial of commands that every boot makes, which leaves nothing behind. It takes at most two times `publishTimeout`
+   * Looks at a Redis for all that the promises of this library need, and says what each finding means and what to do.
+   *
+   * It looks at its version, settings, memory, disk, replicas, rights, signals and clock, and at what other programs left. It changes
+   * nothing but for the trial of commands that every boot makes, which leaves nothing behind. It takes at most two times `publishTimeout`
    * (`timeout` of `createDelayQueueAdmin()`), and never rejects: if Redis cannot be reached, that is the finding.
    *
    * @example
@@ -289,6 +307,7 @@ export class DelayQueueAdmin {
    *   if (level !== 'ok') console.log(level, check, message, advice);
    * }
    * ```
+   * @see docs/reference/doctor.md
    */
   async doctor(): Promise<DoctorReport> {
     return doctor(this.#dependencies);
@@ -303,10 +322,13 @@ export class DelayQueueAdmin {
    */
   async cancel(topic: TopicRef, ref: MessageRef, options?: ActionOptions): Promise<CancelResult>;
   /**
-   * Cancels all waiting messages that match a filter; with the option `inFlight` also those that are being handled. The call works in
-   * steps of at most 200 messages of a partition, each partition in turn, with a short call per message. If a delivery begins between
-   * reading a message and cancelling it, its handler is stopped, and the message counts as `inFlight`. Messages that are published during
-   * the call may be cancelled as well. If the call fails or its process dies, call it again: what was cancelled stays cancelled.
+   * With a filter in place of the id, cancels all waiting messages that match; with the option `inFlight` also those that are being
+   * handled.
+   *
+   * The call works in steps of at most 200 messages of a partition, each partition in turn, with a short call per message. If a delivery
+   * begins between reading a message and cancelling it, its handler is stopped, and the message counts as `inFlight`. Messages that are
+   * published during the call may be cancelled as well. If the call fails or its process dies, call it again: what was cancelled stays
+   * cancelled.
    *
    * @example
    * ```ts
@@ -319,6 +341,7 @@ export class DelayQueueAdmin {
    * @throws InvalidArgumentError also if the topic was never used: nothing was sent
    * @throws BrokerUnavailableError if a call was not confirmed in time; those before it have taken effect
    * @throws ConfigurationError if the topic speaks another protocol
+   * @see docs/reference/admin.md#bulk-actions
    */
   async cancel(topic: TopicRef, filter: MessageFilter, options?: CancelManyOptions): Promise<CancelManyResult>;
   async cancel(
@@ -346,13 +369,15 @@ export class DelayQueueAdmin {
     options?: ActionOptions,
   ): Promise<RescheduleResult>;
   /**
-   * Moves all waiting messages that match a filter to the same time; a `delay` counts from the start of the call. Messages that are due at
-   * that time already are not `matched`. It works in steps like {@link cancel}, and can be called again like it.
+   * With a filter in place of the id, moves all waiting messages that match to the same time; a `delay` counts from the start of the call.
+   *
+   * Messages that are due at that time already are not `matched`. It works in steps like {@link cancel}, and can be called again like it.
    *
    * @param filter `{ all: true }` means every waiting message; an empty filter is refused
    * @throws InvalidArgumentError also if the topic was never used: nothing was sent
    * @throws BrokerUnavailableError if a call was not confirmed in time; those before it have taken effect
    * @throws ConfigurationError if the topic speaks another protocol
+   * @see docs/reference/admin.md#bulk-actions
    */
   async reschedule(
     topic: TopicRef,
@@ -384,13 +409,16 @@ export class DelayQueueAdmin {
    */
   async runNow(topic: TopicRef, ref: MessageRef, options?: ActionOptions): Promise<RescheduleResult>;
   /**
-   * Makes all waiting messages that match a filter due now. Messages that are due already keep their time, and are not `matched`. It works
-   * in steps like {@link cancel}, and can be called again like it. Set a `rate` that your handlers can take.
+   * With a filter in place of the id, makes all waiting messages that match due now.
+   *
+   * Messages that are due already keep their time, and are not `matched`. It works in steps like {@link cancel}, and can be called again
+   * like it. Set a `rate` that your handlers can take.
    *
    * @param filter `{ all: true }` means every waiting message; an empty filter is refused
    * @throws InvalidArgumentError also if the topic was never used: nothing was sent
    * @throws BrokerUnavailableError if a call was not confirmed in time; those before it have taken effect
    * @throws ConfigurationError if the topic speaks another protocol
+   * @see docs/reference/admin.md#bulk-actions
    */
   async runNow(topic: TopicRef, filter: MessageFilter, options?: BulkOptions): Promise<BulkResult>;
   async runNow(
@@ -412,8 +440,9 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Gives a waiting message another payload. Its due time, headers, options and attempts stay as they are. This does not check the
-   * topic's schema, if it has one; that happens before the delivery. If the message was published with a
+   * Gives a waiting message another payload. Its due time, headers, options and attempts stay as they are.
+   *
+   * This does not check the topic's schema, if it has one; that happens before the delivery. If the message was published with a
    * serializer, the admin needs it too.
    *
    * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError: nothing was changed
@@ -427,9 +456,10 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Schedules dead letters again, with all of their attempts: one by its id, or by id and key, or all that match a filter. Payload, headers
-   * and options stay as they are, and deliveries keep counting up. The call works in steps of at most 200 messages of a partition, each
-   * partition in turn, so it doesn't hold up anyone else, however many there are.
+   * Schedules dead letters again, with all of their attempts: one by its id, or by id and key, or all that match a filter.
+   *
+   * Payload, headers and options stay as they are, and deliveries keep counting up. The call works in steps of at most 200 messages of a
+   * partition, each partition in turn, so it doesn't hold up anyone else, however many there are.
    *
    * @example
    * ```ts
@@ -443,6 +473,7 @@ export class DelayQueueAdmin {
    * @throws SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was sent
    * @throws BrokerUnavailableError if a step was not confirmed in time; those before it have taken effect
    * @throws ConfigurationError if the topic speaks another protocol
+   * @see docs/guides/dead-letters.md
    */
   async requeue(
     topic: TopicRef,
@@ -455,8 +486,9 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Groups the dead letters of a topic by cause. It reads all of them, page by page, so it takes a while if there are very
-   * many, but it blocks nothing.
+   * Groups the dead letters of a topic by cause.
+   *
+   * It reads all of them, page by page, so it takes a while if there are very many, but it blocks nothing.
    *
    * @example
    * ```ts
@@ -466,19 +498,22 @@ export class DelayQueueAdmin {
    * ```
    *
    * @throws InvalidArgumentError, BrokerUnavailableError
+   * @see docs/guides/dead-letters.md
    */
   async deadLetterGroups(topic: TopicRef): Promise<DeadLetterGroups> {
     return this.#deadLetters.groups(topic);
   }
 
   /**
-   * Removes dead letters for good: one by its id, or by id and key, or all that match a filter. It works in steps like
-   * {@link requeue}.
+   * Removes dead letters for good: one by its id, or by id and key, or all that match a filter.
+   *
+   * It works in steps like {@link requeue}.
    *
    * @param which `{ all: true }` means every dead letter; an empty filter is refused
    * @throws InvalidArgumentError also for a filter on a topic that was never used: nothing was sent
    * @throws BrokerUnavailableError if a step was not confirmed in time; those before it have taken effect
    * @throws ConfigurationError if the topic speaks another protocol
+   * @see docs/guides/dead-letters.md
    */
   async remove(topic: TopicRef, which: MessageRef | DeadLetterFilter, options: BulkOptions = {}): Promise<BulkResult> {
     return this.#actOnMany('remove', topic, shownRef(which), options, (begin) =>
@@ -487,9 +522,10 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Removes every waiting message, even if it waits for its next attempt. Messages in flight and dead letters stay. The call
-   * works in steps of at most 100 messages of a partition, each partition in turn, so it doesn't hold up anyone else. Messages that are
-   * published during the call may be removed as well: to empty a topic for good, stop its publishers first.
+   * Removes every waiting message, even if it waits for its next attempt. Messages in flight and dead letters stay.
+   *
+   * The call works in steps of at most 100 messages of a partition, each partition in turn, so it doesn't hold up anyone else. Messages
+   * that are published during the call may be removed as well: to empty a topic for good, stop its publishers first.
    *
    * @example
    * ```ts
@@ -521,8 +557,9 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Stops the deliveries of a topic, in all processes, from their next claim on. Running handlers go on; publishing, cancelling and the
-   * rest work as before. A pause lasts until {@link resume}, even if everything restarts.
+   * Stops the deliveries of a topic, in all processes, from their next claim on, until {@link resume}, even if everything restarts.
+   *
+   * Running handlers go on; publishing, cancelling and the rest work as before.
    *
    * @throws InvalidArgumentError also if the topic was never used
    * @throws BrokerUnavailableError if it was not confirmed in time: some of the partitions may be paused then
@@ -533,8 +570,10 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Stops the deliveries of a topic for a while, as a handler's `RateLimitedError` does. Running handlers go on, and no attempt is spent. A
-   * hold ends by itself, or with {@link resume}. A shorter hold never cuts a longer one short.
+   * Stops the deliveries of a topic for a while, in all processes, as a handler's `RateLimitedError` does, and answers until when.
+   *
+   * Running handlers go on, and no attempt is spent. A hold ends by itself, or with {@link resume}. A shorter hold never cuts a longer one
+   * short.
    *
    * @example
    * ```ts
@@ -567,8 +606,9 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Lists the audit log: who changed what with the methods of this class, the latest first, page by page. About the latest 10,000 entries
-   * are kept. Pass `actor` to these methods to record who does it.
+   * Lists the audit log: who changed what with the methods of this class, the latest first, page by page.
+   *
+   * About the latest 10,000 entries are kept. Pass `actor` to these methods to record who does it.
    *
    * @example
    * ```ts
@@ -579,6 +619,7 @@ export class DelayQueueAdmin {
    *
    * @throws InvalidArgumentError also if the cursor is not one that was returned
    * @throws BrokerUnavailableError
+   * @see docs/reference/admin.md#audit-log
    */
   async audit(options: AuditOptions = {}): Promise<AuditEntries> {
     return this.#audit.read(options);

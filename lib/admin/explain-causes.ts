@@ -15,20 +15,40 @@ import { toDate } from '../time/date.js';
  * @publicApi
  */
 export const EXPLAIN_CAUSES = [
+  /** There is no such message: it was handled, cancelled or removed, or was never published. */
   'unknown-id',
+  /** It was handled, cancelled or delivered at most once, and the option `finished` keeps it. */
   'finished',
+  /** It is a dead letter. */
   'dead',
+  /** A process is handling it, and its lease has not ended. */
   'running',
+  /** An attempt failed, and the backoff is not over. */
   'retrying',
+  /** Its due time has not come. */
   'not-due',
+  /** Its topic is paused. */
   'paused',
+  /** No live process handles the topic, and nobody receives it. */
   'no-consumer',
+  /** No process owns its partition; not if the topic is received and all who do are busy, since then nobody need own it. */
   'no-owner',
+  /** The owner of its partition sends no heartbeats. */
   'owner-silent',
+  /** Its topic is ordered, and another message of its key comes first. */
   'blocked-by-key',
+  /**
+   * The `rateLimit` of the topic or of its key is used up, or the topic is held: by `hold()`, or because a handler threw a
+   * `RateLimitedError`.
+   */
   'rate-limited',
+  /** The `maxInFlight` of the topic or of its key is reached. */
   'max-in-flight',
+  /** Permits of its topic's limits run out before the owner of its partition can call the handler. */
   'starved',
+  /**
+   * It is due, and other messages of its partition are delivered before it; or nothing keeps it waiting, and it is about to be delivered.
+   */
   'behind',
 ] as const;
 

@@ -58,7 +58,7 @@ export interface ExplainFacts {
   readonly partition: number | undefined;
   /** When the facts were read, on the Redis server's clock. */
   readonly at: Date | undefined;
-  /** Where it is now. */
+  /** `'scheduled'`, `'in-flight'`, `'dead'` or `'finished'`. */
   readonly state: 'scheduled' | 'in-flight' | 'dead' | 'finished' | undefined;
   /** When it is due, if it is scheduled; when it was due, if it is in flight: its handler has not begun before. */
   readonly dueAt: Date | undefined;
@@ -82,7 +82,7 @@ export interface ExplainFacts {
   readonly crashes: number | undefined;
   /** Why it is dead, or why its last attempt failed. */
   readonly failure: Failure | undefined;
-  /** What happened to it while it was in flight, and takes effect when its delivery ends. */
+  /** `'cancelled'` or `'replaced'`, if that happened while it was in flight; it takes effect when its delivery ends. */
   readonly mark: 'cancelled' | 'replaced' | undefined;
   /** The process that handles it, or has, if that can be told. */
   readonly runner: string | undefined;
@@ -92,21 +92,29 @@ export interface ExplainFacts {
   readonly blockedBy: string | undefined;
   /** Whether its partition is paused. */
   readonly paused: boolean | undefined;
-  /** Until when nothing of the topic begins, since somebody holds it, or a handler has met a rate limit. @see DelayQueueAdmin.hold, RateLimitedError */
+  /**
+   * Until when nothing of the topic begins, since somebody holds it, or a handler has met a rate limit.
+   *
+   * @see docs/guides/limits.md#handling-429
+   */
   readonly heldUntil: Date | undefined;
-  /** Which limit of its key it waits for, or its owner for the topic: how many begin (`rate`), or how many are in flight. */
+  /** Which limit of its key or of the topic it waits for: how many begin (`'rate'`), or how many are in flight (`'inFlight'`). */
   readonly limit: 'rate' | 'inFlight' | undefined;
-  /** The processes that live and handle the topic, or take part in it since somebody receives there. */
+  /** The live processes that handle the topic, or take part in it because somebody receives there. */
   readonly handlers: readonly string[];
-  /** Those who receive the topic, or did so in the last 15 minutes. */
+  /**
+   * Who receives the topic, or did so in the last 15 minutes, as `fleet()` lists them.
+   *
+   * @see docs/reference/admin.md#fleet
+   */
   readonly receivers: readonly FleetReceiver[];
   /** The process that is stored as the owner of its partition. */
   readonly owner: string | undefined;
-  /** Whether that one lives, by its heartbeats. */
+  /** Whether that process is alive, by its heartbeats. */
   readonly ownerAlive: boolean | undefined;
   /** Most handler calls of the owner at once. */
   readonly ownerConcurrency: number | undefined;
-  /** How many handler calls of the owner ran when it said so last. */
+  /** How many handler calls of the owner ran at its latest heartbeat. */
   readonly ownerBusy: number | undefined;
 }
 

@@ -43,7 +43,7 @@ export interface Fleet {
  * @publicApi
  */
 export interface FleetProcess {
-  /** `host:pid:uuid`, as in `PartitionStatus.owner` and in fleet events. */
+  /** Name of the process, `host:pid:uuid`, as in `PartitionStatus.owner` and in fleet events. */
   readonly process: string;
   /** When it began to handle messages. */
   readonly since: Date | undefined;
@@ -51,17 +51,24 @@ export interface FleetProcess {
   readonly renewedAt: Date;
   /** Its version of this library. */
   readonly version: string | undefined;
-  /** The Redis server's clock minus the clock of its machine, in milliseconds. */
+  /** The Redis server's clock minus the clock of its machine, in milliseconds; it does not have to be near 0. */
   readonly clockOffset: number | undefined;
   /** Most handler calls at once. */
   readonly concurrency: number | undefined;
   /** Handler calls that ran at its latest heartbeat. */
   readonly busy: number | undefined;
-  /** How many of its partitions waited for a handler call to end, or for Redis to have room. */
+  /**
+   * How many of its partitions waited for a handler call to end, or for Redis to have room: more than 0 means that the process is
+   * saturated.
+   */
   readonly waiting: number | undefined;
-  /** Whether it publishes its events for the fleet, see the module's option `fleetEvents`. */
+  /**
+   * Whether it publishes its events for the fleet, see the module's option `fleetEvents`.
+   *
+   * @see docs/reference/events.md#fleet-events
+   */
   readonly fleetEvents: boolean | undefined;
-  /** The topics that it handles, sorted. */
+  /** The topics that it handles, sorted: each with the `partitions` that it owns. */
   readonly topics: readonly ProcessTopic[];
   /** What it did, minute by minute; the current minute comes last. */
   readonly minutes: readonly WorkMinute[];
@@ -75,9 +82,9 @@ export interface FleetProcess {
 export interface FleetReceiver {
   /** The topic that it receives. */
   readonly topic: string;
-  /** The name that it gives as `consumer`. */
+  /** Its name, the option `consumer` of `receive()`. */
   readonly consumer: string;
-  /** Whether it has or wants messages, has asked lately, or has not come back. */
+  /** `'busy'`: it has messages. `'idle'`: it waits for some, or did so in the last 30 s. `'gone'`: neither; listed for 15 minutes. */
   readonly state: ReceiverState;
   /** Its calls that wait for messages. */
   readonly waiting: number;
@@ -123,12 +130,16 @@ export interface WorkMinute {
   readonly seconds: number;
   /** Messages that were handed to a handler; each attempt counts. */
   readonly delivered: number;
+  /** Acknowledgements. */
   readonly acked: number;
   /** Attempts that failed and are repeated, or were put off. */
   readonly retried: number;
   /** Messages that became dead letters. */
   readonly dead: number;
-  /** How late messages were handed over; `undefined` if none was. */
+  /**
+   * How late messages were handed over, in milliseconds: `p50` and `p99`, up to 19 % too high, and `max`, which is exact; `undefined` if
+   * none was.
+   */
   readonly lateness: WorkLateness | undefined;
 }
 

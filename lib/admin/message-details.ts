@@ -25,11 +25,15 @@ export interface MessageDetails {
   readonly partition: number;
   /** Where it is. `'finished'`: it has ended, and the topic's option `finished` keeps what became of it. */
   readonly state: 'scheduled' | 'in-flight' | 'dead' | 'finished';
-  /** Finished: what became of it. */
+  /**
+   * Finished: what became of it.
+   *
+   * @see docs/guides/finished.md
+   */
   readonly outcome: FinishedOutcome | undefined;
   /** Scheduled: when it is due. In flight: when its lease ends. Dead: when it died. Finished: when it ended. */
   readonly at: Date;
-  /** By its publisher's estimate of the Redis server's clock; `undefined` if what is stored cannot be decoded. */
+  /** When it was published, by its publisher's estimate of the Redis server's clock; `undefined` if what is stored cannot be decoded. */
   readonly publishedAt: Date | undefined;
   /** In flight or finished: when it was due last. Its handler has not begun before. `undefined` if that is not known. */
   readonly dueAt: Date | undefined;
@@ -37,23 +41,27 @@ export interface MessageDetails {
   readonly duration: number | undefined;
   /** Finished: names the process that has handled it; `undefined` if none has, or that is not known. */
   readonly process: string | undefined;
-  /** `undefined` if what is stored cannot be decoded, or this process lacks its serializer; {@link raw} has it. */
+  /** What was published; `undefined` if what is stored cannot be decoded, or this process lacks its serializer: `raw` has it. */
   readonly payload: unknown;
   /** As they were published. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What it can be found by. Finished messages are not found by their tags any more. */
+  /**
+   * What it can be found by. Finished messages are not found by their tags any more.
+   *
+   * @see docs/guides/tags.md
+   */
   readonly tags: readonly string[];
   /** Deliveries so far. */
   readonly deliveries: number;
   /** Attempts spent so far. */
   readonly attempts: number;
-  /** The attempts that it may have, if it was published with the option; else its handler or its topic decides. */
+  /** The attempts that it may have, if it was published with the option; otherwise its handler or its topic decides. */
   readonly maxAttempts: number | undefined;
   /** How long it waits after a failed attempt, if it was published with the option; times are milliseconds. */
   readonly backoff: StoredBackoff | undefined;
-  /** The longest run of its handler, if it was published with the option; milliseconds. */
+  /** The longest run of its handler in milliseconds, if it was published with the option. */
   readonly timeout: number | undefined;
-  /** How long after its due time it expires, if it was published with the option; milliseconds. */
+  /** How long after its due time it expires, in milliseconds, if it was published with the option. */
   readonly expireAfter: number | undefined;
   /** Why it is dead, or why the latest attempt that failed did. */
   readonly failure: Failure | undefined;
@@ -62,6 +70,8 @@ export interface MessageDetails {
   /**
    * In an ordered topic, the id of the message of the same key that has to be done before this one; `undefined` if nothing is in the
    * way, and in lists.
+   *
+   * @see docs/guides/order.md
    */
   readonly blockedBy: string | undefined;
   /** The stored envelope. */

@@ -18,7 +18,11 @@ import type { ListedMessage } from './message-details.js';
  * @publicApi
  */
 export interface MessageFilter {
-  /** Messages with this tag. Only these are read. */
+  /**
+   * Messages with this tag. Only these are read.
+   *
+   * @see docs/guides/tags.md
+   */
   readonly tag?: string | undefined;
   /** Messages with this key; the id, if they were published without one. Only the partition of this key is read. */
   readonly key?: string | undefined;
@@ -34,7 +38,7 @@ export interface MessageFilter {
   readonly field?: { readonly path: string; readonly value: string | number | boolean | null } | undefined;
   /** Messages that are due at this time or later, on the Redis server's clock; a number is epoch milliseconds. */
   readonly from?: Date | number | undefined;
-  /** Messages that are due before this time. */
+  /** Messages that are due before this time. With `from` and `to`, only waiting messages within this range are read. */
   readonly to?: Date | number | undefined;
   /** Every message; can't be combined with other properties. */
   readonly all?: true | undefined;

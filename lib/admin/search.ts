@@ -23,18 +23,19 @@ import { type ListedPart, type Positions, decodeCursor, encodeCursor } from './p
  */
 export interface SearchOptions {
   /**
-   * In which states, one after the other.
+   * In which states, one after the other; can include `'finished'`.
    *
-   * @defaultValue `['scheduled', 'in-flight', 'dead']`; with `from` or `to` in the filter `['scheduled']`, because messages in the other states have no known due time
+   * @defaultValue `['scheduled', 'in-flight', 'dead']`; with `from` or `to` in the filter `['scheduled']`, because messages in the other
+   * states have no known due time
    */
   readonly states?: readonly MessageDetails['state'][] | undefined;
   /** Most messages to find, 1 to 200. @defaultValue 50 */
   readonly limit?: number | undefined;
   /** Most messages to read, 1 to 100,000. @defaultValue 5,000 */
   readonly maxRead?: number | undefined;
-  /** The cursor of the previous call, with the same filter and states. Without it, the search starts from the beginning. */
+  /** The cursor of the previous call, with the same filter and states. @defaultValue the search starts from the beginning */
   readonly cursor?: string | undefined;
-  /** Ends the call early; it then answers what it has found so far. */
+  /** Ends the call early; it then answers what it has found so far. @defaultValue none */
   readonly signal?: AbortSignal | undefined;
 }
 

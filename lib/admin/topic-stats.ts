@@ -21,7 +21,12 @@ export interface TopicCounts {
   readonly scheduled: number;
   /** Messages whose time has come and that no process has claimed yet. */
   readonly due: number;
-  /** Messages that wait behind others of their key, or for its limits. */
+  /**
+   * Messages that wait behind others of their key, or for its limits.
+   *
+   * @see docs/guides/order.md
+   * @see docs/guides/limits.md#limits-per-key
+   */
   readonly blocked: number;
   /** Of those that are blocked, the ones whose time has come. They are late like those that are `due`, and start once others of their key end. */
   readonly blockedDue: number;
@@ -29,7 +34,11 @@ export interface TopicCounts {
   readonly inFlight: number;
   /** Dead letters. */
   readonly dead: number;
-  /** Messages that have ended and are kept. */
+  /**
+   * Messages that have ended and are kept.
+   *
+   * @see docs/guides/finished.md
+   */
   readonly finished: number;
   /** Messages whose last attempt failed and that are tried again: they wait, or are in flight. */
   readonly retrying: number;
@@ -44,7 +53,8 @@ export interface TopicCounts {
   /**
    * Until when nothing is handed out, since somebody holds the topic or a handler has met a rate limit; `undefined` if that is not so. For a
    * topic, that of the partition that is held longest.
-   * @see DelayQueueAdmin.hold, RateLimitedError
+   *
+   * @see docs/guides/limits.md#handling-429
    */
   readonly heldUntil: Date | undefined;
   /** What has happened since the topic was first used. */

@@ -17,53 +17,95 @@ export type { RedisSettings };
  */
 export interface DelayQueueModuleOptions {
   /**
-   * Name of the connection, if an application has several: inject producers by it, and choose it in handlers. The same characters as
-   * in a topic. @defaultValue 'default'
+   * Name of the connection, if an application has several: inject producers by it, and choose it in handlers. 1 to 128 characters of `A-Z
+   * a-z 0-9 . _ : -`.
+   *
+   * @defaultValue 'default'
+   * @see docs/reference/options.md#several-connections
    */
   name?: string;
   /** Whether other modules can inject the producer without importing the module. @defaultValue true */
   isGlobal?: boolean;
-  /** Which Redis to use. @defaultValue 'redis://127.0.0.1:6379' */
+  /**
+   * Which Redis to use.
+   *
+   * @defaultValue 'redis://127.0.0.1:6379'
+   * @see docs/reference/redis.md
+   */
   redis?: RedisSettings;
-  /** First part of every key. Two prefixes share nothing, even on the same Redis. @defaultValue 'dq' */
+  /**
+   * First part of every key, with `/` for each `:`; 1 to 128 characters of `A-Z a-z 0-9 . _ : -`. Two prefixes share nothing, even on the
+   * same Redis.
+   *
+   * @defaultValue 'dq'
+   */
   prefix?: string;
-  /** Settings of single topics. A topic needs no entry. @defaultValue none */
+  /** Settings of individual topics. A topic needs no entry. @defaultValue none */
   topics?: Record<string, TopicOptions>;
   /** Settings of every topic. @defaultValue none */
   defaults?: TopicOptions;
-  /** How this process handles messages; with `false` it only publishes. @defaultValue `{}` */
+  /**
+   * How this process handles messages; with `false` it only publishes.
+   *
+   * @defaultValue `{}`
+   * @see docs/guides/deployment.md#separate-api-and-worker-processes
+   */
   consumer?: false | ConsumerOptions;
-  /** Longest time until a publish is confirmed, or rejects with `BrokerUnavailableError`, up to 60 s. @defaultValue '5s' */
+  /**
+   * Longest time until a publish or cancel is confirmed, or rejects with `BrokerUnavailableError`, and until Redis is reached at boot: 1 ms
+   * to 60 s.
+   *
+   * @defaultValue '5s'
+   */
   publishTimeout?: Duration;
   /**
-   * How many Redis replicas have to confirm each publish, and within what time; otherwise it rejects with
-   * `NotReplicatedError`. A publish can set its own numbers. @defaultValue none
+   * How many Redis replicas have to confirm each publish, and within what time; otherwise it rejects with `NotReplicatedError`. A publish
+   * can set its own numbers.
+   *
+   * @defaultValue none
+   * @see docs/reference/publishing.md#confirmed-by-replicas
    */
   replicas?: ReplicaOptions;
   /**
    * Functions that run around publishes, handler calls and settles, for example for correlation ids; the first is the outermost.
+   *
    * @defaultValue none
+   * @see docs/reference/middleware.md
    */
   middleware?: readonly DelayQueueMiddleware[];
   /**
    * Counts and measures what this process does, and reads the state of its topics, such as `prometheusMetrics()` of
-   * `nestjs-delay-queue/prometheus`. @defaultValue none
+   * `nestjs-delay-queue/prometheus`.
+   *
+   * @defaultValue none
+   * @see docs/reference/metrics.md
    */
   metrics?: DelayQueueMetrics;
   /**
-   * Whether this process publishes its events for the fleet, see `DelayQueueEvents.fleet`. This costs one script call for each turn of
-   * the event loop in which something happens; see docs/reference/events.md. @defaultValue false
+   * Whether this process publishes its events for the fleet, see `DelayQueueEvents.fleet`. This costs one script call for each turn of the
+   * event loop in which something happens.
+   *
+   * @defaultValue false
+   * @see docs/reference/events.md#fleet-events
    */
   fleetEvents?: boolean | FleetEventsOptions;
   /**
-   * Keeps a history of what the fleet did for each topic over days, for `DelayQueueAdmin.history()` and the dashboard. It is written along
-   * with the regular heartbeats. Set it in all processes that handle messages: each one adds its own work. @defaultValue none is kept
+   * Keeps a history of what the fleet did for each topic, 1 hour to 1 year of it, for `DelayQueueAdmin.history()` and the dashboard. It is
+   * written along with the regular heartbeats. Set it in all processes that handle messages: each one adds its own work.
+   *
+   * @defaultValue none is kept
+   * @see docs/reference/admin.md#history
    */
   history?: HistoryOptions;
   /**
-   * Converts payloads to JSON and back, for all topics without a serializer of their own. Every process that publishes to a topic,
-   * handles it or reads its payloads needs the same one. Deploy it to the handling processes first: a process without one puts off
-   * what was published with it. The other way round does no harm: payloads that were published without a serializer are left as they are. @defaultValue none: plain JSON
+   * Converts payloads to JSON and back, for all topics without a serializer of their own. Every process that publishes to a topic, handles
+   * it or reads its payloads needs the same one.
+   *
+   * Deploy it to the handling processes first: a process without one puts off what was published with it. The other way round does no harm:
+   * payloads that were published without a serializer are left as they are.
+   *
+   * @defaultValue none: plain JSON
+   * @see docs/reference/publishing.md#payload
    */
   serializer?: PayloadSerializer;
 }
@@ -101,10 +143,10 @@ export interface FleetEventsOptions {
  */
 export interface TopicOptions {
   /**
-   * Number of partitions, 1 to 1024. Fixed when the topic is first used: a process with another number
-   * fails to boot, and a process that leaves the option out uses the number that the topic has.
+   * Number of partitions, 1 to 1024. Fixed when the topic is first used: a process with another number fails to boot, and a process that
+   * leaves the option out uses the number that the topic has.
    *
-   * @defaultValue what the topic has, 8 if it is new
+   * @defaultValue what the topic has, `8` if it is new
    */
   partitions?: number;
   /**
@@ -113,16 +155,23 @@ export interface TopicOptions {
    * until it is requeued or removed (`'block'`). Fixed when the topic is first used, like `partitions`.
    *
    * @defaultValue what the topic has, `false` if it is new
+   * @see docs/guides/order.md
    */
   ordered?: boolean | { onDead: 'continue' | 'block' };
   /**
-   * Rate limit: how many handler calls may begin within a time, in the whole fleet, for the topic or for each key. A batch counts its
-   * messages, and a retry counts again. The limits of the handling process that booted last apply to all processes. @defaultValue no limit
+   * Rate limit: how many handler calls may begin within a time, in the whole fleet, for the topic or for each key (`by`, `'topic'` by
+   * default). `max` is 1 to 1,000,000,000, and `per` at least 1 s. A batch counts its messages, and a retry counts again. The limits of the
+   * handling process that booted last apply to all processes.
+   *
+   * @defaultValue no limit
+   * @see docs/guides/limits.md#rate-limit
    */
   rateLimit?: RateLimitOptions | false;
   /**
-   * Concurrency limit: how many messages may be in flight at once in the whole fleet, of the topic and of each key.
+   * Concurrency limit: how many messages may be in flight at once in the whole fleet, of the topic and of each key, each 1 to 1,000,000.
+   *
    * @defaultValue no limit
+   * @see docs/guides/limits.md#concurrency-limit
    */
   maxInFlight?: MaxInFlightOptions | false;
   /**
@@ -131,35 +180,48 @@ export interface TopicOptions {
    * decides.
    *
    * @defaultValue 'at-least-once'
+   * @see docs/reference/handling.md#at-most-once-delivery
    */
   delivery?: 'at-least-once' | 'at-most-once';
-  /** How many deliveries may fail before a message is a dead letter, 1 to 1000. @defaultValue 5 */
+  /** How many deliveries may fail in all before a message is a dead letter, 1 to 1000. @defaultValue 5 */
   attempts?: number;
-  /** Wait between attempts. @defaultValue exponential from 1 s, doubling, at most 5 min, jitter 0.2 */
+  /**
+   * Wait between attempts.
+   *
+   * @defaultValue exponential from 1 s, doubling, at most 5 min, jitter 0.2
+   * @see docs/reference/options.md#backoff
+   */
   backoff?: Backoff;
-  /** Longest run of one handler call. After that, its signal aborts and the attempt fails. @defaultValue none */
+  /** Longest run of one handler call, at least 1 ms. After that, its signal aborts and the attempt fails. @defaultValue none */
   timeout?: Duration;
-  /** A message that is not delivered within this time after its due time becomes a dead letter. @defaultValue never */
+  /** A message that is not delivered within this time after its due time becomes a dead letter. At least 1 ms. @defaultValue never */
   expireAfter?: Duration | false;
   /** How long (`maxAge`) and how many per partition (`maxCount`) dead letters are kept. @defaultValue all are kept, forever */
   deadLetter?: DeadLetterOptions;
   /**
    * Keeps messages that were acknowledged, cancelled or delivered at most once, so that you can look them up and their ids stay taken. Set
    * how long (`maxAge`), how many per partition (`maxCount`), or both. The process that handles the messages decides.
+   *
    * @defaultValue nothing is kept
+   * @see docs/guides/finished.md
    */
   finished?: FinishedOptions | false;
   /** Converts payloads to JSON and back. @defaultValue the module's */
   serializer?: PayloadSerializer;
   /**
-   * Sends the messages of the topic to a URL, in place of a handler: see docs/guides/push.md. Only of a single topic. A process that only
-   * publishes pushes nothing. @defaultValue none
+   * Sends the messages of the topic to a URL, in place of a handler. Only of a single topic, not in `defaults`. A process that only
+   * publishes pushes nothing.
+   *
+   * @defaultValue none
+   * @see docs/guides/push.md
    */
   push?: PushOptions;
   /**
-   * Emits the messages of the topic through a `ClientProxy` of Nest, such as into RabbitMQ or Kafka, in place of a handler: see
-   * docs/guides/forward.md. Only of a single topic, and not together with {@link push}. A process that only publishes forwards nothing.
+   * Emits the messages of the topic through a `ClientProxy` of Nest, such as into RabbitMQ or Kafka, in place of a handler. Only of a
+   * single topic, not in `defaults`, and not together with {@link push}. A process that only publishes forwards nothing.
+   *
    * @defaultValue none
+   * @see docs/guides/forward.md
    */
   forward?: ForwardOptions;
 }
@@ -218,16 +280,33 @@ export interface FinishedOptions {
 export interface ConsumerOptions {
   /** Most handler calls at once in this process, 1 to 100,000. @defaultValue 100 */
   concurrency?: number;
-  /** How long a delivery belongs to this process; renewed while the handler runs. At least 1 s. @defaultValue '30s' */
+  /**
+   * How long a delivery belongs to this process, at least 1 s; renewed three times per lease while the handler runs.
+   *
+   * @defaultValue '30s'
+   */
   lease?: Duration;
   /**
    * Whether this process handles messages as soon as the application has bootstrapped; with `false`, only after
    * `DelayQueueConsumers.start()`.
+   *
    * @defaultValue true
+   * @see docs/guides/intake.md
    */
   autoStart?: boolean;
-  /** How long running handlers may take at a shutdown, or when the intake of their topic is stopped. @defaultValue '10s' */
+  /**
+   * How long running handlers may take at a shutdown, or when the intake of their topic is stopped.
+   *
+   * @defaultValue '10s'
+   * @see docs/guides/deployment.md#graceful-shutdown
+   * @see docs/guides/intake.md
+   */
   shutdownTimeout?: Duration;
-  /** Upper bound on sleeping without asking Redis, 100 ms to 60 s; also the heartbeat, up to 5 s. @defaultValue '5s' */
+  /**
+   * Heartbeat of this process, 100 ms to 60 s: if it dies, others take over its partitions after 1 to 3 heartbeats. More than 5 s acts as 5
+   * s. This is also the longest sleep without asking Redis.
+   *
+   * @defaultValue '5s'
+   */
   maxIdleWait?: Duration;
 }

@@ -20,16 +20,20 @@ import { viewerOf } from './viewer.js';
  * @publicApi
  */
 export interface DelayQueueDashboardOptions<R = DashboardHttpRequest> {
-  /** Where it is, below the global prefix of the application. @defaultValue 'queues' */
+  /** Its path, below the global prefix of the application. @defaultValue 'queues' */
   path?: string;
-  /** Name of the connection that it shows. @defaultValue 'default' */
+  /** Name of the connection that it shows. Import the module once for each connection, with a path of its own. @defaultValue 'default' */
   connection?: string;
   /**
    * Who may look and who may act. It is asked for each request, after the guards of the application.
    * @defaultValue none: required, the boot fails without it
    */
   access: DashboardAccess<R>;
-  /** Returns what may be shown of a payload. @defaultValue shows everything */
+  /**
+   * Returns what may be shown of a payload. A payload that it changed can't be edited, and if it throws, nothing is shown.
+   *
+   * @defaultValue shows everything
+   */
   redact?: DashboardRedact;
   /**
    * Where your tracing shows a trace: a URL with `{traceId}` in it, such as `'https://jaeger.example.com/trace/{traceId}'`.

@@ -5,7 +5,7 @@
 const KINDS = Symbol.for('nestjs-delay-queue.error');
 
 /**
- * Base of every error this library throws. Branch on {@link code} or on the class, never on the message text.
+ * Base class of every error that this library throws. Branch on its `code` or on the class, never on the text of the message.
  *
  * @publicApi
  */

@@ -76,7 +76,7 @@ export type RateLimitScope = 'message' | 'key' | 'topic';
 export const RATE_LIMIT_SCOPES = ['message', 'key', 'topic'] as const satisfies readonly RateLimitScope[];
 
 /**
- * Thrown by a handler that has met the rate limit of somebody else, such as a response with status 429. Nothing of its scope
+ * A `RetryLaterError`, thrown by a handler that has met someone else's rate limit, such as a response with status 429. Nothing of its scope
  * begins anywhere in the fleet before `delay` is over, and no attempt is spent.
  *
  * @example
@@ -151,7 +151,8 @@ export class HandlerTimeoutError extends DelayQueueError {
 }
 
 /**
- * A handler has run for longer than three leases and has no `timeout`: it may hang. It goes on, and its lease is renewed.
+ * Never thrown, but emitted by `events.errors`: a handler has been running for longer than three leases and has no `timeout`, so it may
+ * hang. It goes on, and its lease is renewed.
  *
  * @publicApi
  */

@@ -2,7 +2,8 @@ import { isError } from '../checks/kinds.js';
 import { DelayQueueError, defineKind } from './delay-queue.error.js';
 
 /**
- * Redis could not be reached, did not answer in time, or refused to serve; `cause` is the error behind it.
+ * Redis could not be reached, did not answer in time, or refused to serve; `cause` is the error behind it. `transient` says whether this
+ * may pass by itself, `full` whether Redis has reached its `maxmemory`.
  *
  * @publicApi
  */
@@ -36,7 +37,8 @@ export class BrokerUnavailableError extends DelayQueueError {
 }
 
 /**
- * This process publishes to a topic that no process of the fleet handles. Its messages are kept until one does.
+ * Never thrown, but emitted by `events.errors`: this process publishes to a topic that no process handles. Its messages are kept until one
+ * does.
  *
  * @publicApi
  */
@@ -67,7 +69,10 @@ export class UnhandledTopicError extends DelayQueueError {
 }
 
 /**
- * A call of `DelayQueueConsumers` was replaced before it took effect: by the opposite call, or by the shutdown of the process.
+ * A call of `start()` or `stop()` of `DelayQueueConsumers` was replaced before it took effect: by the opposite call, or by the shutdown of
+ * the process.
+ *
+ * @see docs/guides/intake.md
  *
  * @publicApi
  */
@@ -91,8 +96,10 @@ export class IntakeOvertakenError extends DelayQueueError {
 }
 
 /**
- * This process does not receive: its application has not bootstrapped yet, or shuts down. What was received can be settled by any other
- * process.
+ * `DelayQueueReceiver` was called before the application had bootstrapped, or while it shuts down. What was received can be settled by any
+ * other process.
+ *
+ * @see docs/guides/receiving.md
  *
  * @publicApi
  */
@@ -105,8 +112,8 @@ export class ReceiverUnavailableError extends DelayQueueError {
 }
 
 /**
- * Events of this process did not reach the fleet: Redis could not be reached, or did not take them. The work itself is not
- * affected.
+ * Never thrown, but emitted by `events.errors`: events of this process did not reach the fleet, since Redis could not be reached, or did
+ * not take them. The work itself is not affected.
  *
  * @publicApi
  */
@@ -124,7 +131,8 @@ export class EventsDroppedError extends DelayQueueError {
 }
 
 /**
- * What an operator did is not in the audit log: Redis could not be reached, or did not take it. The action itself is not affected.
+ * Never thrown, but emitted by `events.errors`: an operator's action took effect but is not in the audit log, since Redis could not be
+ * reached, or did not take the `entry`.
  *
  * @publicApi
  */
@@ -146,7 +154,8 @@ export class AuditFailedError extends DelayQueueError {
 }
 
 /**
- * Nothing in this process listens to SIGTERM, so a deployment ends it in the middle of its handlers.
+ * Never thrown, but emitted by `events.errors`: nothing in this process listens to SIGTERM, so a deployment ends it in the middle of its
+ * handlers.
  *
  * @publicApi
  */

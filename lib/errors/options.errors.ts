@@ -1,8 +1,7 @@
 import { DelayQueueError, defineKind } from './delay-queue.error.js';
 
 /**
- * The application is set up in a way that cannot work. Thrown during the boot, at the first use of a topic, or if middleware
- * breaks its rules.
+ * The application is configured in a way that can't work. Thrown at boot, at the first use of a topic, or if middleware breaks its rules.
  *
  * @publicApi
  */
@@ -15,7 +14,7 @@ export class ConfigurationError extends DelayQueueError {
 }
 
 /**
- * An argument is outside its bounds. Thrown before anything reaches Redis.
+ * An argument is out of bounds. Nothing was sent.
  *
  * @publicApi
  */

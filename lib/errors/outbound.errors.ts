@@ -1,8 +1,10 @@
 import { DelayQueueError, defineKind } from './delay-queue.error.js';
 
 /**
- * A message could not be pushed to its URL: the attempt has failed, and the message comes again by its backoff, or is a dead letter. A
- * backoff function is given it.
+ * A message could not be pushed to its URL: the attempt has failed, and the message comes again by its backoff, or is a dead letter. Only
+ * in failures, in events, and given to backoff functions.
+ *
+ * @see docs/guides/push.md
  *
  * @publicApi
  */
@@ -24,8 +26,10 @@ export class PushFailedError extends DelayQueueError {
 }
 
 /**
- * A client has failed to emit the event of a message: the attempt has failed, and the message comes again by its backoff, or is a dead
- * letter. What the client has thrown is the `cause`. A backoff function is given it.
+ * A client could not emit a message: the attempt has failed, and the message comes again by its backoff, or is a dead letter. `cause` is
+ * what the client has thrown. Only in failures, in events, and given to backoff functions.
+ *
+ * @see docs/guides/forward.md
  *
  * @publicApi
  */

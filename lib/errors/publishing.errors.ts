@@ -23,7 +23,7 @@ const ENDED: Readonly<Record<FinishedOutcome, string>> = {
 };
 
 /**
- * A message with this id exists already, or has ended and is kept; it stays as it is.
+ * The id exists already, or its message has ended and is kept (`outcome`). The stored message was left as it is.
  *
  * @publicApi
  */
@@ -82,7 +82,7 @@ export class NotReplicatedError extends DelayQueueError {
 }
 
 /**
- * The encoded payload, with its headers, is over the limit. Nothing was written.
+ * Payload and headers exceed the limit. Nothing was sent.
  *
  * @publicApi
  */
@@ -106,7 +106,8 @@ export class PayloadTooLargeError extends DelayQueueError {
 }
 
 /**
- * A payload that JSON cannot hold, or a stored message that cannot be read back.
+ * JSON cannot hold the payload or would change it, or its serializer failed; then nothing was sent. Or a stored message cannot be read
+ * back.
  *
  * @publicApi
  */

@@ -54,7 +54,12 @@ export type AuditedAction = (typeof AUDITED_ACTIONS)[number];
  * @publicApi
  */
 export interface ActionOptions {
-  /** Who does it, for the audit log: 1 to 256 characters. */
+  /**
+   * Who does it, for the audit log: 1 to 256 characters.
+   *
+   * @defaultValue unknown
+   * @see docs/reference/admin.md#audit-log
+   */
   readonly actor?: string | undefined;
 }
 
@@ -68,9 +73,14 @@ export interface AuditEntry {
   readonly at: Date;
   /** Who did it; `undefined` if the call had no `actor`. */
   readonly actor: string | undefined;
+  /**
+   * Name of the method; for schedules `upsertSchedule`, `pauseSchedule`, `resumeSchedule`, `runScheduleNow`, `removeSchedule`, and one
+   * `pruneSchedule` for each pruned schedule.
+   */
   readonly action: AuditedAction;
+  /** The topic that it is about. */
   readonly topic: string;
-  /** The other arguments of the action: the message or the filter, and its options. It has no payloads. */
+  /** The message (`id`, `key`) or the filter, and the method's other arguments; for a payload only that it was replaced. */
   readonly given: Readonly<Record<string, unknown>>;
   /**
    * `'begun'`: work that goes in steps is about to change its first messages; another entry of the same operation follows when it
@@ -83,7 +93,7 @@ export interface AuditEntry {
   readonly error: string | undefined;
   /** The process that the call was made in, `host:pid:uuid`. */
   readonly process: string;
-  /** Names the operation. */
+  /** Identifies the call: all entries of a call have the same value. */
   readonly operation: string;
 }
 

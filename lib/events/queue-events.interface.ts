@@ -75,15 +75,23 @@ export interface QueueEvents {
   released: EndedDelivery;
   /** A settle came too late: the delivery no longer belonged to this process, and nothing has changed. */
   stale: DeliveryEvent;
-  /** Occurrences of a schedule are not published. */
+  /**
+   * Occurrences of a schedule are not published: there was an `'outage'`, or an `'overlap'`.
+   *
+   * @see docs/guides/schedules.md
+   */
   missed: MissedEvent;
   /** A partition came to this process, or left it. */
   ownership: { readonly topic: string; readonly partition: number; readonly owned: boolean };
-  /** Messages of a topic have begun to wait for its limits in this process (`limited`), or none do any more. */
+  /**
+   * Messages of a topic have begun to wait for its limits in this process (`limited`), or none do any more.
+   *
+   * @see docs/guides/limits.md
+   */
   limited: { readonly topic: string; readonly limited: boolean };
   /** A handler of this process has met a rate limit: nothing of the topic begins anywhere for `delay` milliseconds. */
   held: { readonly topic: string; readonly delay: number };
-  /** Something failed in the background, and no caller is told of it. */
+  /** Something failed in the background, where no caller waits. */
   errors: BackgroundError;
 }
 

@@ -77,38 +77,43 @@ export class GatewayHandler implements Answering {
     if (!found) throw refusal('NOT_FOUND', 'There is no such route; GET /openapi.json has all of them.');
     const { route, parameters } = found;
     const { topic: name } = parameters;
-    if (route.right === undefined)
-      return route.run(this.#call(asked, found, { topic: '', query: {}, body: undefined }));
+    const { right } = route;
+    if (right === undefined)
+      return route.run(this.#call(asked, found, { query: {}, body: undefined, seen: undefined }));
     assertNotForged(asked, route);
-    const topic = name === undefined ? '' : await this.#topic(asked, name, route.right);
+    // Whoever lacks the right needs to send no body.
+    const topic = name === undefined ? '' : await this.#topic(asked, name, right);
     const query = queryOf(asked, route);
-    const body = await this.#body(asked, route);
-    return route.run(this.#call(asked, found, { topic, query, body }));
+    const call = this.#call(asked, found, { query, body: await this.#body(asked, route), seen: undefined });
+    const { topics } = this.#options;
+    const seen = await route.sees({
+      ...call,
+      topic,
+      topics: topics.keys(),
+      may: async (other, another = right) => topics.has(other) && mayDo(asked, other, another),
+      served: async (other) => this.#topic(asked, other, right),
+    });
+    return route.run({ ...call, seen });
   }
 
   #call(
     asked: GatewayRequest,
     { route, parameters }: FoundRoute<Route>,
-    { topic, query, body }: Pick<Call<unknown, unknown>, 'topic' | 'query' | 'body'>,
-  ): Call<unknown, unknown> {
-    const { queues, topics, log } = this.#options;
+    about: Pick<Call<unknown, unknown, unknown>, 'query' | 'body' | 'seen'>,
+  ): Call<unknown, unknown, unknown> {
+    const { queues, log } = this.#options;
     const { request, actor, path, search, base = '' } = asked;
-    const repeatable = { actor, method: route.method, path: `${path}?${search}`, body };
+    const repeatable = { actor, method: route.method, path: `${path}?${search}`, body: about.body };
     return {
+      ...about,
       queues,
-      topics: topics.keys(),
       log,
-      topic,
       id: parameters['id'] ?? '',
-      query,
-      body,
       base,
       operation: route.isRepeatable ? operationOf(request, repeatable) : undefined,
       by: { actor },
       caller: callerOf(request, actor),
       wait: async (work) => this.#waiting.wait(request, work),
-      may: async (name, right) => topics.has(name) && mayDo(asked, name, right),
-      served: async (name, right) => this.#topic(asked, name, right),
     };
   }
 

@@ -30,7 +30,12 @@ export interface DelayQueueGatewayOptions<R = GatewayHttpRequest> {
   path?: string;
   /** Name of the connection that it serves. @defaultValue 'default' */
   connection?: string;
-  /** The topics that it serves, one at least; a schema is checked at a publish and before a delivery. @defaultValue none */
+  /**
+   * The topics that it serves, one at least, each by its name or as `topic()` makes it, with its schema, which is checked at a publish and
+   * before a delivery.
+   *
+   * @defaultValue none
+   */
   topics: readonly TopicRef[];
   /**
    * Who has which right for which topic. It is asked for each request, after the guards of the application.
@@ -39,7 +44,10 @@ export interface DelayQueueGatewayOptions<R = GatewayHttpRequest> {
   access: GatewayAccess<R>;
   /**
    * Who sent a request, for the audit log: 1 to 256 characters. It is asked after the guards of the application; what it throws ends the
-   * request, as in a guard. @defaultValue nobody is named
+   * request, as in a guard.
+   *
+   * @defaultValue nobody is named
+   * @see docs/reference/admin.md#audit-log
    */
   actor?: (request: R) => string | undefined;
   /** Most requests that wait for messages at once. @defaultValue 1,000 */

@@ -10,7 +10,7 @@ import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
 import { messageIdOf } from './idempotency.js';
 import { type Problem, refusal, toProblem } from './problem.js';
 import { KeyQuery, type NewMessage, PublishBody, RescheduleBody, TagQuery } from './request-schemas.js';
-import { type Answer, type Call, type Route, route } from './route.js';
+import { type Answer, type Call, type Route, itsTopic, route } from './route.js';
 
 export const MESSAGE_ROUTES: readonly Route[] = [
   route({
@@ -29,8 +29,9 @@ export const MESSAGE_ROUTES: readonly Route[] = [
       207: { description: 'Some of many were refused.', of: ['PublishResults'] },
     },
     problems: ['INVALID_PAYLOAD', 'PAYLOAD_TOO_LARGE', 'DUPLICATE_MESSAGE', 'NOT_REPLICATED'],
+    sees: itsTopic,
     async run(call) {
-      const { body, queues, topic } = call;
+      const { body, queues, seen: topic } = call;
       if ('messages' in body) return publishMany(call, body.messages);
       const { payload, options } = toPublish(call, body, 0);
       return { status: 201, content: await queues.producer.publish(topic as string, payload, options) };
@@ -45,8 +46,9 @@ export const MESSAGE_ROUTES: readonly Route[] = [
     query: KeyQuery,
     answers: { 200: { description: 'The message as it is stored.', of: ['Message'] } },
     problems: ['MESSAGE_NOT_FOUND'],
+    sees: itsTopic,
     async run(call) {
-      const { queues, topic, id } = call;
+      const { queues, seen: topic, id } = call;
       const found = await queues.admin.get(topic, refOf(call));
       if (!found) {
         throw refusal('MESSAGE_NOT_FOUND', `Topic '${topicName(topic)}' has no message with id ${describe(id)}.`);
@@ -64,8 +66,9 @@ export const MESSAGE_ROUTES: readonly Route[] = [
     query: KeyQuery,
     answers: { 200: { description: 'What became of it.', of: ['CancelResult'] } },
     problems: [],
+    sees: itsTopic,
     async run(call) {
-      const { topic, by } = call;
+      const { seen: topic, by } = call;
       return { status: 200, content: { result: await changesBy(call).cancel(topic, refOf(call), by) } };
     },
   }),
@@ -78,7 +81,8 @@ export const MESSAGE_ROUTES: readonly Route[] = [
     query: TagQuery,
     answers: { 200: { description: 'How many.', of: ['CancelTaggedResult'] } },
     problems: [],
-    run: async ({ queues, topic, query, by }) => ({
+    sees: itsTopic,
+    run: async ({ queues, seen: topic, query, by }) => ({
       status: 200,
       content: await queues.producer.cancelTagged(topic, query.tag, by),
     }),
@@ -93,8 +97,9 @@ export const MESSAGE_ROUTES: readonly Route[] = [
     body: RescheduleBody,
     answers: { 200: { description: 'Whether it was moved, or why not.', of: ['RescheduleResult'] } },
     problems: [],
+    sees: itsTopic,
     async run(call) {
-      const { topic, body, by } = call;
+      const { seen: topic, body, by } = call;
       return { status: 200, content: { result: await changesBy(call).reschedule(topic, refOf(call), body, by) } };
     },
   }),
@@ -107,8 +112,9 @@ export const MESSAGE_ROUTES: readonly Route[] = [
     query: KeyQuery,
     answers: { 200: { description: 'One cause, the facts, and what to do.', of: ['Explanation'] } },
     problems: [],
+    sees: itsTopic,
     async run(call) {
-      const { queues, topic } = call;
+      const { queues, seen: topic } = call;
       const explanation = await queues.admin.explain(topic, refOf(call));
       if (explanation.cause !== 'unknown-id') return { status: 200, content: explanation };
       // The admin's advice may name a topic that is not served.
@@ -117,6 +123,9 @@ export const MESSAGE_ROUTES: readonly Route[] = [
     },
   }),
 ];
+
+/** A request about messages of one topic. */
+type TopicCall<Q = unknown> = Call<unknown, Q, TopicRef>;
 
 /** What a producer and an operator can do to a message alike. */
 interface Changes {
@@ -130,17 +139,17 @@ interface Changes {
 }
 
 /** What somebody does who has a name is written to the audit log; the rest is the work of an application. */
-function changesBy({ queues, by }: Call<unknown, unknown>): Changes {
+function changesBy({ queues, by }: TopicCall): Changes {
   const { admin, producer } = queues;
   return by.actor === undefined ? producer : admin;
 }
 
-async function publishMany(call: Call<unknown, unknown>, given: readonly NewMessage[]): Promise<Answer> {
+async function publishMany(call: TopicCall, given: readonly NewMessage[]): Promise<Answer> {
   const messages = given.map((message, i) => toPublish(call, message, i));
   try {
     return {
       status: 201,
-      content: { messages: await call.queues.producer.publishMany(call.topic, messages) },
+      content: { messages: await call.queues.producer.publishMany(call.seen, messages) },
     };
   } catch (error) {
     if (!(error instanceof PublishManyError)) throw error;
@@ -160,7 +169,7 @@ function sameCode({ error }: { readonly error: Problem }, other: Result | undefi
   return other !== undefined && 'error' in other && other.error.code === error.code;
 }
 
-function toResult({ log }: Call<unknown, unknown>, result: PromiseSettledResult<PublishedMessage>): Result {
+function toResult({ log }: TopicCall, result: PromiseSettledResult<PublishedMessage>): Result {
   if (result.status === 'fulfilled') return result.value;
   const problem = toProblem(result.reason);
   if (problem.code === 'INTERNAL') log.error(`A message could not be published: ${String(result.reason)}`);
@@ -169,7 +178,7 @@ function toResult({ log }: Call<unknown, unknown>, result: PromiseSettledResult<
 
 /** A message that has no id gets one if the operation may be asked for again. */
 function toPublish(
-  { operation }: Call<unknown, unknown>,
+  { operation }: TopicCall,
   { payload, ...given }: NewMessage,
   place: number,
 ): { payload: unknown; options: PublishOptions & Repeatable } {
@@ -179,6 +188,6 @@ function toPublish(
   return { payload, options: { ...options, id, onDuplicate, [OPERATION]: operation } };
 }
 
-function refOf({ id, query: { key } }: Call<unknown, { readonly key?: string | undefined }>): MessageRef {
+function refOf({ id, query: { key } }: TopicCall<{ readonly key?: string | undefined }>): MessageRef {
   return key === undefined ? id : { id, key };
 }

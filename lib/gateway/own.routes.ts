@@ -1,4 +1,4 @@
-import { type Route, route } from './route.js';
+import { type Route, noTopic, route } from './route.js';
 
 /**
  * Where the gateway describes itself.
@@ -16,6 +16,7 @@ export function documentRoute(document: () => object): Route {
     right: undefined,
     answers: { 200: { description: 'OpenAPI 3.1.', of: ['Document'] } },
     problems: [],
+    sees: noTopic,
     run: async ({ base }) => {
       rest ??= JSON.stringify(document()).slice(1);
       const servers = JSON.stringify([{ url: base === '' ? '/' : base }]);
@@ -37,6 +38,7 @@ export function healthRoute(isUp: () => Promise<boolean>): Route {
       503: { description: 'Redis does not answer, or the gateway is shutting down.', of: ['Health'] },
     },
     problems: [],
+    sees: noTopic,
     run: async () =>
       (await isUp()) ? { status: 200, content: { status: 'up' } } : { status: 503, content: { status: 'down' } },
   });

@@ -18,7 +18,7 @@ import {
   SettleBody,
   type Settlement,
 } from './request-schemas.js';
-import { type Answer, type Call, type Route, route } from './route.js';
+import { type Answer, type Asked, type Call, type Route, itsTopic, route } from './route.js';
 
 const RECEIVED = {
   200: { description: 'The messages; none if none was due in time.', of: ['ReceivedMessages'] },
@@ -43,7 +43,8 @@ export const RECEIVING_ROUTES: readonly Route[] = [
     isBodyOptional: true,
     answers: RECEIVED,
     problems: ['TOO_MANY_WAITING', 'RECEIVER_UNAVAILABLE'],
-    run: async (call) => receive(call, [call.topic], call.body),
+    sees: itsTopic,
+    run: async (call) => receive(call, [call.seen], call.body),
   }),
   route({
     method: 'POST',
@@ -54,11 +55,14 @@ export const RECEIVING_ROUTES: readonly Route[] = [
     body: ReceiveFromBody,
     answers: RECEIVED,
     problems: ['TOO_MANY_WAITING', 'RECEIVER_UNAVAILABLE'],
-    async run(call) {
-      const { topics, ...given } = call.body;
+    async sees({ body, served }) {
       const refs: TopicRef[] = [];
-      for (const topic of new Set(topics)) refs.push(await call.served(topic, 'receive'));
-      return receive(call, refs, given);
+      for (const topic of new Set(body.topics)) refs.push(await served(topic));
+      return refs;
+    },
+    async run(call) {
+      const { topics: _, ...given } = call.body;
+      return receive(call, call.seen, given);
     },
   }),
   route({
@@ -74,17 +78,16 @@ export const RECEIVING_ROUTES: readonly Route[] = [
     isRepeatable: true,
     answers: { 200: { description: 'What became of each.', of: ['SettleResult', 'SettleResults'] } },
     problems: ['RECEIVER_UNAVAILABLE'],
-    async run(call) {
-      const { queues, operation, body } = call;
-      const outcomes = await checkedReceipts(call, givenIn<Settlement>(body, 'settlements'), (settlement, i) => {
+    sees: async (asked) =>
+      checkedReceipts(asked, givenIn<Settlement>(asked.body, 'settlements'), (settlement, i) => {
         // A receipt that comes twice is settled twice, of which the first counts.
-        const named = operation === undefined ? undefined : `${operation}.${i}`;
+        const named = asked.operation === undefined ? undefined : `${asked.operation}.${i}`;
         const outcome = { ...outcomeOf(settlement), [OPERATION]: named };
         checkedOutcome(outcome);
         return outcome;
-      });
-      return answerFor(outcomes, async (receipt, outcome) => queues.receiver.settle(receipt, outcome));
-    },
+      }),
+    run: async ({ queues, seen }) =>
+      answerFor(seen, async (receipt, outcome) => queues.receiver.settle(receipt, outcome)),
   }),
   route({
     method: 'POST',
@@ -95,18 +98,14 @@ export const RECEIVING_ROUTES: readonly Route[] = [
     body: ExtendBody,
     answers: { 200: { description: 'What became of each.', of: ['ExtendResult', 'ExtendResults'] } },
     problems: ['RECEIVER_UNAVAILABLE'],
-    async run(call) {
-      const { queues, body } = call;
-      const leases = await checkedReceipts(call, givenIn<Extension>(body, 'extensions'), ({ lease }) =>
-        LEASE('lease', lease),
-      );
-      return answerFor(leases, async (receipt, lease) => queues.receiver.extend(receipt, lease));
-    },
+    sees: async (asked) =>
+      checkedReceipts(asked, givenIn<Extension>(asked.body, 'extensions'), ({ lease }) => LEASE('lease', lease)),
+    run: async ({ queues, seen }) => answerFor(seen, async (receipt, lease) => queues.receiver.extend(receipt, lease)),
   }),
 ];
 
 async function receive(
-  call: Call<unknown, unknown>,
+  call: Call<unknown, unknown, unknown>,
   topics: readonly TopicRef[],
   { wait = 0, max = 1, consumer = call.caller, lease }: ReceiveBody,
 ): Promise<Answer> {
@@ -133,7 +132,7 @@ async function receive(
 }
 
 /** Whoever was to have it has gone. */
-function giveBack(message: ReceivedMessage, log: Call<unknown, unknown>['log']): void {
+function giveBack(message: ReceivedMessage, log: Call<unknown, unknown, unknown>['log']): void {
   const what = `message ${describe(message.id)} of topic '${message.topic}'`;
   if (message.lease === 0) {
     log.error(`Lost ${what}: who received it has gone, and it is delivered at most once.`);
@@ -147,7 +146,7 @@ function giveBack(message: ReceivedMessage, log: Call<unknown, unknown>['log']):
 }
 
 /** Nothing is wrong with the message: another process can hand it out, and those that came with it must not suffer. */
-function putOff({ log }: Call<unknown, unknown>, message: ReceivedMessage, error: unknown): void {
+function putOff({ log }: Call<unknown, unknown, unknown>, message: ReceivedMessage, error: unknown): void {
   const what = `message ${describe(message.id)} of topic '${message.topic}'`;
   const why = `the gateway cannot write its payload as JSON: ${String(error)}`;
   if (message.lease === 0) {
@@ -218,7 +217,7 @@ function givenIn<T extends object>(body: T | Readonly<Record<string, readonly T[
  * @throws InvalidArgumentError, or a Refusal if whoever asks may not receive from all their topics
  */
 async function checkedReceipts<T extends { readonly receipt: string }, R>(
-  call: Call<unknown, unknown>,
+  { served }: Pick<Asked<unknown, unknown>, 'served'>,
   { all, property }: Given<T>,
   check: (one: T, place: number) => R,
 ): Promise<Given<readonly [receipt: string, what: R]>> {
@@ -232,7 +231,7 @@ async function checkedReceipts<T extends { readonly receipt: string }, R>(
       throw new InvalidArgumentError(`${property}[${i}]: ${error.message}`, { cause: error });
     }
   });
-  for (const topic of topics) await call.served(topic, 'receive');
+  for (const topic of topics) await served(topic);
   return { all: checked, property };
 }
 

@@ -19,35 +19,45 @@ export interface GatewayQueues {
 }
 
 /** A request that has a route, and whose body and query fit it. */
-export interface Call<B, Q> {
+interface Fitting<B, Q> {
   readonly queues: GatewayQueues;
-  /** Names of all topics that are served. */
-  readonly topics: Iterable<string>;
-  readonly log: Pick<Log, 'warn' | 'error'>;
-  /** The one that the path names, which whoever asks has the right for; empty if it names none. */
-  readonly topic: TopicRef;
   /** What stands in the path in the place of `{id}`, decoded; empty if the path has none. */
   readonly id: string;
   readonly query: Q;
   readonly body: B;
-  /** What the paths of the routes are below, such as `/api`; empty if they are right at the origin. */
-  readonly base: string;
   /** Names the operation, if it may be asked for again. */
   readonly operation: string | undefined;
+}
+
+/** What a route finds out of what the request is about. */
+export interface Asked<B, Q> extends Fitting<B, Q> {
+  /** The one that the path names, which whoever asks has the right for; empty if it names none. */
+  readonly topic: TopicRef;
+  /** Names of all topics that are served. */
+  readonly topics: Iterable<string>;
+  /** Answers whether whoever asks has a right for a topic that is served. @param right that of the route, if it is left out */
+  readonly may: (topic: string, right?: GatewayRight) => Promise<boolean>;
+  /**
+   * The topic that is served under a name.
+   *
+   * @throws Refusal if it is not served, or whoever asks lacks the right of the route
+   */
+  readonly served: (name: string) => Promise<TopicRef>;
+}
+
+/** A request that is to be answered. */
+export interface Call<B, Q, S> extends Fitting<B, Q> {
+  /** What it is about. */
+  readonly seen: S;
+  readonly log: Pick<Log, 'warn' | 'error'>;
+  /** What the paths of the routes are below, such as `/api`; empty if they are right at the origin. */
+  readonly base: string;
   /** Who it is, for the audit log. */
   readonly by: { readonly actor: string | undefined };
   /** What whoever receives is called, if they do not say: who it is, or else the address that the request comes from. */
   readonly caller: string;
   /** Waits for messages, until whoever asks has gone. */
   wait<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
-  /** Answers whether whoever asks has a right for a topic that is served. */
-  may(topic: string, right: GatewayRight): Promise<boolean>;
-  /**
-   * The topic that is served under a name.
-   *
-   * @throws Refusal if it is not served, or whoever asks lacks the right
-   */
-  served(name: string, right: GatewayRight): Promise<TopicRef>;
 }
 
 /** How an answer looks. */
@@ -58,7 +68,7 @@ export interface AnswerShape {
 }
 
 /** A route: it is served, checked and documented by what stands here. */
-export interface RouteOf<B, Q> {
+export interface RouteOf<B, Q, S> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With `{topic}` and `{id}` as parameters. */
   readonly path: string;
@@ -80,14 +90,32 @@ export interface RouteOf<B, Q> {
   readonly answers: Readonly<Record<number, AnswerShape>>;
   /** What it can be refused with beside what every route can be. */
   readonly problems: readonly ProblemCode[];
-  run(call: Call<B, Q>): Promise<Answer>;
+  /**
+   * What the request is about: asked before `run`, which learns of no topic in another way, and cannot ask for rights.
+   *
+   * @throws Refusal if whoever asks lacks the right for it
+   */
+  sees(asked: Asked<B, Q>): S | Promise<S>;
+  run(call: Call<B, Q, S>): Promise<Answer>;
 }
 
 export type { Answer };
 
-export type Route = RouteOf<unknown, unknown>;
+export type Route = RouteOf<unknown, unknown, unknown>;
 
 /** Has the compiler check that a route works with what its schemas let through. */
-export function route<B = undefined, Q = Readonly<Record<string, never>>>(definition: RouteOf<B, Q>): Route {
+export function route<B = undefined, Q = Readonly<Record<string, never>>, S = never>(
+  definition: RouteOf<B, Q, S>,
+): Route {
   return definition;
+}
+
+/** For what tells of no topic. */
+export function noTopic(): undefined {
+  return undefined;
+}
+
+/** The topic that the path names. */
+export function itsTopic({ topic }: { readonly topic: TopicRef }): TopicRef {
+  return topic;
 }

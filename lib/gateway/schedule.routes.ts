@@ -4,10 +4,9 @@ import type { Refusal } from '../http/refusal.js';
 import { OPERATION, type Repeatable } from '../messages/operation.js';
 import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import type { Schedule } from '../schedules/schedule.interface.js';
-import type { GatewayRight } from './access.js';
 import { refusal, toProblem } from './problem.js';
 import { ScheduleBody, TopicQuery } from './request-schemas.js';
-import { type Answer, type Call, type Route, route } from './route.js';
+import { type Answer, type Asked, type Call, type Route, route } from './route.js';
 
 const SCHEDULE = { 200: { description: 'The schedule as it is stored.', of: ['Schedule'] } } as const;
 
@@ -21,24 +20,23 @@ export const SCHEDULE_ROUTES: readonly Route[] = [
     query: TopicQuery,
     answers: { 200: { description: 'In the order of their ids, and which cannot be told now.', of: ['Schedules'] } },
     problems: [],
-    async run(call) {
-      const { topic } = call.query;
-      if (topic !== undefined) await call.served(topic, 'read');
-      const all = await call.queues.schedules.listKnown();
+    async sees({ queues, query: { topic }, may, served }) {
+      if (topic !== undefined) await served(topic);
+      const { schedules, failed } = await queues.schedules.listKnown();
       const read = new Set<string>();
-      for (const one of new Set([...all.schedules, ...all.failed].map((of) => of.topic))) {
-        if (topic === undefined ? await call.may(one, 'read') : one === topic) read.add(one);
+      for (const one of new Set([...schedules, ...failed].map((of) => of.topic))) {
+        if (topic === undefined ? await may(one) : one === topic) read.add(one);
       }
-      const failed = all.failed.filter((one) => read.has(one.topic));
-      const [only] = failed;
-      if (topic !== undefined && only) throw only.error;
       return {
-        status: 200,
-        content: {
-          schedules: all.schedules.filter((one) => read.has(one.topic)),
-          failed: failed.map((one) => ({ topic: one.topic, ids: one.ids, error: toProblem(one.error) })),
-        },
+        schedules: schedules.filter((one) => read.has(one.topic)),
+        failed: failed.filter((one) => read.has(one.topic)),
       };
+    },
+    async run({ query, seen: { schedules, failed } }) {
+      const [only] = failed;
+      if (query.topic !== undefined && only) throw only.error;
+      const problems = failed.map(({ topic, ids, error }) => ({ topic, ids, error: toProblem(error) }));
+      return { status: 200, content: { schedules, failed: problems } };
     },
   }),
   route({
@@ -49,7 +47,8 @@ export const SCHEDULE_ROUTES: readonly Route[] = [
     right: 'read',
     answers: SCHEDULE,
     problems: ['SCHEDULE_NOT_FOUND'],
-    run: async (call) => ({ status: 200, content: await scheduleOf(call, 'read') }),
+    sees: itsSchedule,
+    run: async ({ seen }) => ({ status: 200, content: seen }),
   }),
   route({
     method: 'PUT',
@@ -60,18 +59,18 @@ export const SCHEDULE_ROUTES: readonly Route[] = [
     body: ScheduleBody,
     answers: SCHEDULE,
     problems: ['INVALID_PAYLOAD', 'PAYLOAD_TOO_LARGE'],
-    async run(call) {
-      const { queues, id, body, by } = call;
-      const topic = (await call.served(body.topic, 'operate')) as string;
-      await assertKeepsTopic(call, body.topic);
-      return {
-        status: 200,
-        content: await queues.schedules.upsert(
-          { ...body, id, topic } as Parameters<DelayQueueSchedules['upsert']>[0],
-          by,
-        ),
-      };
+    async sees(asked) {
+      const topic = await asked.served(asked.body.topic);
+      await assertKeepsTopic(asked, asked.body.topic);
+      return topic;
     },
+    run: async ({ queues, id, body, by, seen: topic }) => ({
+      status: 200,
+      content: await queues.schedules.upsert(
+        { ...body, id, topic } as Parameters<DelayQueueSchedules['upsert']>[0],
+        by,
+      ),
+    }),
   }),
   route({
     method: 'DELETE',
@@ -81,10 +80,11 @@ export const SCHEDULE_ROUTES: readonly Route[] = [
     right: 'operate',
     answers: { 200: { description: 'Whether it was there.', of: ['Removed'] } },
     problems: ['SCHEDULE_NOT_FOUND'],
-    async run(call) {
-      const { id } = await scheduleOf(call, 'operate');
-      return { status: 200, content: { removed: await call.queues.schedules.remove(id, call.by) } };
-    },
+    sees: itsSchedule,
+    run: async ({ queues, by, seen: { id } }) => ({
+      status: 200,
+      content: { removed: await queues.schedules.remove(id, by) },
+    }),
   }),
   route({
     method: 'POST',
@@ -95,6 +95,7 @@ export const SCHEDULE_ROUTES: readonly Route[] = [
     isRepeatable: true,
     answers: SCHEDULE,
     problems: ['SCHEDULE_NOT_FOUND'],
+    sees: itsSchedule,
     run: async (call) => change(call, 'pause'),
   }),
   route({
@@ -106,6 +107,7 @@ export const SCHEDULE_ROUTES: readonly Route[] = [
     isRepeatable: true,
     answers: SCHEDULE,
     problems: ['SCHEDULE_NOT_FOUND'],
+    sees: itsSchedule,
     run: async (call) => change(call, 'resume'),
   }),
   route({
@@ -117,23 +119,26 @@ export const SCHEDULE_ROUTES: readonly Route[] = [
     isRepeatable: true,
     answers: { 200: { description: 'The message.', of: ['PublishedMessage'] } },
     problems: ['SCHEDULE_NOT_FOUND'],
+    sees: itsSchedule,
     async run(call) {
-      const { id } = await scheduleOf(call, 'operate');
-      return { status: 200, content: await call.queues.schedules.runNow(id, optionsOf(call)) };
+      const { queues, seen } = call;
+      return { status: 200, content: await queues.schedules.runNow(seen.id, optionsOf(call)) };
     },
   }),
 ];
 
-async function change(call: Call<unknown, unknown>, action: 'pause' | 'resume'): Promise<Answer> {
+type ScheduleCall = Call<unknown, unknown, Schedule>;
+
+async function change(call: ScheduleCall, action: 'pause' | 'resume'): Promise<Answer> {
   const { schedules } = call.queues;
-  const { id } = await scheduleOf(call, 'operate');
+  const { id } = call.seen;
   await schedules[action](id, optionsOf(call));
   const changed = await schedules.get(id);
   if (!changed) throw notFound(id);
   return { status: 200, content: changed };
 }
 
-function optionsOf({ by, operation }: Call<unknown, unknown>): Call<unknown, unknown>['by'] & Repeatable {
+function optionsOf({ by, operation }: ScheduleCall): ScheduleCall['by'] & Repeatable {
   return { ...by, [OPERATION]: operation };
 }
 
@@ -142,13 +147,12 @@ function optionsOf({ by, operation }: Call<unknown, unknown>): Call<unknown, unk
  *
  * @throws Refusal
  */
-async function scheduleOf(call: Call<unknown, unknown>, right: GatewayRight): Promise<Schedule> {
-  const { id } = call;
-  const { schedules } = call.queues;
+async function itsSchedule({ queues: { schedules }, id, may }: Asked<unknown, unknown>): Promise<Schedule> {
   const topic = await schedules.topicOf(id);
-  if (topic === undefined || !(await call.may(topic, right))) {
-    if (topic === undefined || right === 'read' || !(await call.may(topic, 'read'))) throw notFound(id);
-    throw refusal('FORBIDDEN', `You may look at schedules of topic '${topic}', but not change them ('${right}').`);
+  if (topic === undefined) throw notFound(id);
+  if (!(await may(topic))) {
+    if (!(await may(topic, 'read'))) throw notFound(id);
+    throw refusal('FORBIDDEN', `You may look at schedules of topic '${topic}', but not change them ('operate').`);
   }
   const schedule = await schedules.get(id);
   if (!schedule) throw notFound(id);
@@ -156,10 +160,9 @@ async function scheduleOf(call: Call<unknown, unknown>, right: GatewayRight): Pr
 }
 
 /** The library's error says which topic an existing schedule has. */
-async function assertKeepsTopic(call: Call<unknown, unknown>, topic: string): Promise<void> {
-  const { id } = call;
-  const existing = await call.queues.schedules.topicOf(id);
-  if (existing === undefined || existing === topic || (await call.may(existing, 'read'))) return;
+async function assertKeepsTopic({ queues, id, may }: Asked<unknown, unknown>, topic: string): Promise<void> {
+  const existing = await queues.schedules.topicOf(id);
+  if (existing === undefined || existing === topic || (await may(existing, 'read'))) return;
   throw new InvalidArgumentError(`Schedule ${describe(id)} exists with another topic. Choose another id.`);
 }
 

@@ -1,4 +1,4 @@
-import { type Route, route } from './route.js';
+import { type Route, itsTopic, route } from './route.js';
 
 export const TOPIC_ROUTES: readonly Route[] = [
   route({
@@ -9,11 +9,12 @@ export const TOPIC_ROUTES: readonly Route[] = [
     right: 'read',
     answers: { 200: { description: 'Their names.', of: ['Topics'] } },
     problems: [],
-    async run(call) {
-      const topics: string[] = [];
-      for (const topic of call.topics) if (await call.may(topic, 'read')) topics.push(topic);
-      return { status: 200, content: { topics } };
+    async sees({ topics, may }) {
+      const seen: string[] = [];
+      for (const topic of topics) if (await may(topic)) seen.push(topic);
+      return seen;
     },
+    run: async ({ seen: topics }) => ({ status: 200, content: { topics } }),
   }),
   route({
     method: 'GET',
@@ -23,6 +24,7 @@ export const TOPIC_ROUTES: readonly Route[] = [
     right: 'read',
     answers: { 200: { description: 'In sum and by partition.', of: ['TopicStats'] } },
     problems: [],
-    run: async ({ queues, topic }) => ({ status: 200, content: await queues.admin.stats(topic) }),
+    sees: itsTopic,
+    run: async ({ queues, seen }) => ({ status: 200, content: await queues.admin.stats(seen) }),
   }),
 ];

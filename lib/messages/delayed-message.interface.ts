@@ -4,7 +4,7 @@
  * @publicApi
  */
 export interface DelayedMessage<T = unknown> {
-  /** Names the message. */
+  /** Names the message; the same in each delivery. */
   readonly id: string;
   /** Where it was published. */
   readonly topic: string;
@@ -12,7 +12,7 @@ export interface DelayedMessage<T = unknown> {
   readonly partition: number;
   /** Its key; the id, if it was published without one. */
   readonly key: string;
-  /** As it was published. */
+  /** As it was published; the same as the first argument of the handler. */
   readonly payload: T;
   /** As they were published. */
   readonly headers: Readonly<Record<string, string>>;
@@ -25,8 +25,10 @@ export interface DelayedMessage<T = unknown> {
   /** When this delivery was due, on the Redis server's clock; for a retry, the end of its backoff. */
   readonly dueAt: Date;
   /**
-   * Aborts when the handler should stop. Its reason is a `HandlerTimeoutError`, or a `DeliveryAbortedError` with the code
-   * `LEASE_LOST`, `CANCELLED` or `SHUTDOWN`.
+   * Aborts when the handler should stop. Its reason is a `HandlerTimeoutError`, or a `DeliveryAbortedError` with the code `LEASE_LOST`,
+   * `CANCELLED` or `SHUTDOWN`.
+   *
+   * @see docs/reference/handling.md#the-abort-signal
    */
   readonly signal: AbortSignal;
 }

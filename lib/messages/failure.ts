@@ -53,7 +53,7 @@ export interface Failure {
   readonly cause?: FailureCause;
   /** The errors that it consists of, as an `AggregateError` does; the first 5. */
   readonly errors?: readonly FailureCause[];
-  /** Why the attempt before failed, if the last one ended without an error of its own. */
+  /** With `'crashed'`: why an earlier attempt failed, if one did. */
   readonly lastError?: Failure;
   /** What the schema found wrong, if the reason is `'invalid'`; the first 10. */
   readonly issues?: readonly PayloadIssue[];

@@ -11,48 +11,73 @@ import type { ReplicaOptions } from './replicas.js';
 export interface PublishOptions {
   /**
    * Names the message, 1 to 256 characters. While the message exists or is kept as finished, the id is unique among the topic's messages
-   * with the same {@link key}; without a key, it is unique in the topic. @defaultValue a UUIDv7
+   * with the same {@link key}; without a key, it is unique in the topic.
+   *
+   * @defaultValue a UUIDv7
+   * @see docs/guides/finished.md
    */
   id?: string;
-  /** Places the message in a partition, 1 to 256 characters. @defaultValue the id */
+  /** Chooses the partition, 1 to 256 characters: messages with the same key are in the same partition. @defaultValue the id */
   key?: string;
-  /** Time from now until the message is due, 0 to 10 years. @defaultValue due at once */
+  /** Time from now until the message is due, 0 to 10 years, on the Redis server's clock. @defaultValue due at once */
   delay?: Duration;
   /**
-   * When the message is due: a `Date`, epoch milliseconds, or a local time in a time zone. A time in the past means at once. Can't be
-   * combined with `delay`. @defaultValue due at once
+   * When the message is due, at most 10 years ahead: a `Date`, epoch milliseconds, or a local time in a time zone. A time in the past means
+   * at once. Can't be combined with `delay`.
+   *
+   * @defaultValue due at once
+   * @see docs/guides/schedules.md#one-message-at-a-local-time
    */
   deliverAt?: Date | number | LocalTime;
-  /** How many deliveries may fail before the message is a dead letter, 1 to 1000. @defaultValue the handler's */
+  /** How many deliveries may fail in all before the message is a dead letter, 1 to 1000. @defaultValue the handler's */
   attempts?: number;
-  /** Wait between the attempts. @defaultValue the handler's */
+  /**
+   * Wait between the attempts.
+   *
+   * @defaultValue the handler's
+   * @see docs/reference/options.md#backoff
+   */
   backoff?: StoredBackoff;
-  /** Longest run of one handler call. @defaultValue the handler's */
+  /** Longest run of one handler call, at least 1 ms. @defaultValue the handler's */
   timeout?: Duration;
-  /** If the message is not delivered within this time after its due time, it becomes a dead letter. @defaultValue the topic's */
+  /**
+   * If the message is not delivered for the first time within this time after its due time, it becomes a dead letter. At least 1 ms.
+   *
+   * @defaultValue the topic's
+   */
   expireAfter?: Duration;
   /** Stored with the payload, for example for correlation ids. @defaultValue none */
   headers?: Record<string, string>;
   /**
    * Words by which you can list and cancel messages together: at most 8, each 1 to 128 characters long. Stored with the message.
+   *
    * @defaultValue none
+   * @see docs/guides/tags.md
    */
   tags?: string[];
   /**
-   * What happens if the id exists: `'reject'` throws `DuplicateMessageError`. `'ignore'` leaves the first message as it is. `'replace'` gives
-   * it the new payload, options and due time (a debounce). `'earliest'` leaves it as it is, but due at the earlier of both times; if it is
-   * in flight or a dead letter, nothing changes. If the message has ended and is kept by the topic's option `finished`, `'replace'`
-   * publishes a new one, and the others do the same as if it still existed. @defaultValue 'reject'
+   * What happens if the id exists: `'reject'` throws `DuplicateMessageError`. `'ignore'` leaves the first message as it is. `'replace'`
+   * gives it the new payload, options and due time (a debounce). `'earliest'` leaves it as it is, but due at the earlier of both times; if
+   * it is in flight or a dead letter, nothing changes. If the message has ended and is kept by the topic's option `finished`, `'replace'`
+   * publishes a new one, and the others do the same as if it still existed.
+   *
+   * @defaultValue 'reject'
+   * @see docs/reference/publishing.md#duplicates
    */
   onDuplicate?: 'reject' | 'ignore' | 'replace' | 'earliest';
   /**
-   * Only with `onDuplicate: 'replace'`: however often the message is replaced, it is due at most this long after the first
-   * publish that had this option, 0 to 10 years. Once the message was delivered, this starts again. @defaultValue none
+   * Only with `onDuplicate: 'replace'`: however often the message is replaced, it is due at most this long after the first publish that had
+   * this option, 0 to 10 years. Once the message was delivered, this starts again.
+   *
+   * @defaultValue none
+   * @see docs/reference/publishing.md#longest-wait
    */
   maxWait?: Duration;
   /**
-   * How many Redis replicas have to confirm the publish, and within what time; otherwise it rejects with
-   * `NotReplicatedError`. @defaultValue the module's
+   * How many Redis replicas have to confirm the publish, and within what time; otherwise it rejects with `NotReplicatedError`.
+   *
+   * @defaultValue the module's
+   * @see docs/reference/publishing.md#confirmed-by-replicas
    */
   replicas?: ReplicaOptions;
 }

@@ -7,7 +7,15 @@ import type { BackgroundErrorSource, MissedEvent } from '../events/queue-events.
  *
  * @publicApi
  */
-export type PublishOutcome = 'created' | 'duplicate' | 'refused' | 'failed';
+export type PublishOutcome =
+  /** The message is new. */
+  | 'created'
+  /** Its id existed; the stored message was left or replaced, as `onDuplicate` says. */
+  | 'duplicate'
+  /** Nothing was stored: the id existed, or the message is not allowed. */
+  | 'refused'
+  /** It was not confirmed, for example without Redis, or by too few replicas. */
+  | 'failed';
 
 /**
  * What became of a delivery, as in `DelayQueueEvents`. `retried` also counts those put off with `RetryLaterError`;
@@ -15,7 +23,21 @@ export type PublishOutcome = 'created' | 'duplicate' | 'refused' | 'failed';
  *
  * @publicApi
  */
-export type HandleOutcome = 'acked' | 'retried' | 'dead' | 'cancelled' | 'replaced' | 'released' | 'stale';
+export type HandleOutcome =
+  /** Acknowledged. */
+  | 'acked'
+  /** Failed or put off; it will come again. */
+  | 'retried'
+  /** Became a dead letter. */
+  | 'dead'
+  /** Did not succeed, and the message had been cancelled meanwhile: it is gone. */
+  | 'cancelled'
+  /** Did not succeed, and the message had been replaced meanwhile. */
+  | 'replaced'
+  /** Given back, for example at a shutdown. */
+  | 'released'
+  /** The outcome came too late and changed nothing. */
+  | 'stale';
 
 /**
  * What Redis holds of a topic, all partitions together.

@@ -9,7 +9,17 @@ import type { Duration } from '../time/duration.js';
  *
  * @publicApi
  */
-export type HealthStatus = 'up' | 'degraded' | 'down';
+export type HealthStatus =
+  /** None of the following. */
+  | 'up'
+  /**
+   * This process works, but messages wait or are late, here or elsewhere: a node of the Cluster can't be reached, partitions have no owner
+   * or their Redis doesn't answer, nobody handles a topic that this process publishes to, Redis is full so that outcomes wait, signals
+   * don't arrive, or the session of this process is not renewed; or handlers keep running after their time is up.
+   */
+  | 'degraded'
+  /** Redis can't be reached, or this process makes no progress. */
+  | 'down';
 
 /**
  * What `DelayQueueHealth.check()` found.
@@ -71,36 +81,49 @@ export interface SessionHealth {
  * @publicApi
  */
 export interface TopicHealth {
+  /** Its name. */
   readonly topic: string;
   /** Partitions that this process owns. */
   readonly owned: readonly number[];
-  /** Partitions that no process owns. One that moves from one process to another may be among them for a moment. */
+  /** Partitions that no process owns. One that is changing hands may be among them for a moment. */
   readonly unowned: readonly number[];
   /** Partitions for which Redis did not answer. */
   readonly unreachable: readonly number[];
+  /** Whether the topic is paused. */
   readonly paused: boolean;
-  /** This process has a handler for the topic, and takes none of its work: its intake was stopped here, or not started yet. */
+  /**
+   * Whether this process has a handler for the topic but takes no messages: its intake was stopped here, or not started yet.
+   *
+   * @see docs/guides/intake.md
+   */
   readonly stopped: boolean;
   /**
-   * Messages in partitions of this process that wait although they are due; `undefined` if there are none. What is blocked behind others of
-   * its key, or by a limit of it, does not count: this process could not take it.
+   * Due messages that wait in partitions of this process: how many `messages`, `oldestDueAt`, and their `lateness` in milliseconds;
+   * `undefined` if there are none. What is blocked behind others of its key, or by a limit of it, does not count: this process could not
+   * take it.
    */
   readonly overdue: OverdueMessages | undefined;
   /**
-   * This process is connected, but makes no progress for 3 heartbeats: messages are overdue and it is free to take them, but
-   * no claim was answered, nor has failed.
+   * Whether this process is connected but makes no progress for 3 heartbeats: messages are overdue and it is free to take them, but no
+   * claim was answered, nor has failed.
+   *
+   * @see docs/guides/health.md#stalled-processes
    */
   readonly stalled: boolean;
-  /** As many handlers run as may, and partitions wait for one to end. Overdue messages do not mean `stalled` then. */
+  /** Whether all slots are taken and partitions wait for one. Overdue messages are then a matter of capacity, and do not mean `stalled`. */
   readonly saturated: boolean;
   /**
-   * Messages wait until a limit of the topic lets more begin, or until it is held no more (`RateLimitedError`, `hold()` of the admin). Overdue messages do not
-   * mean `stalled` then.
+   * Whether messages wait for a limit of the topic, or the topic is held, by a rate limit that was met or by `hold()`. Overdue messages do
+   * not mean `stalled` then.
+   *
+   * @see docs/guides/limits.md
    */
   readonly limited: boolean;
   /**
-   * For 5 s and more, what the limits of the topic permit was over before this process could call a handler: its event loop is busy, or Redis
+   * Whether permits of its limits expire before this process can call the handler, for 5 s or longer: its event loop is busy, or Redis
    * answers late. Nothing is lost, and nothing of the topic begins here.
+   *
+   * @see docs/guides/limits.md#starved-topics
    */
   readonly starved: boolean;
 }
@@ -124,6 +147,6 @@ export interface OverdueMessages {
  * @publicApi
  */
 export interface HealthCheckOptions {
-  /** Longest time until the report is there, up to 60 s. What is not known by then counts as down. @defaultValue '2s' */
+  /** How long to wait for the report, up to 60 s. What is not known by then counts as down. @defaultValue '2s' */
   timeout?: Duration;
 }

@@ -15,7 +15,7 @@ import { VERSION } from '../version.js';
  * @publicApi
  */
 export interface OpenTelemetryOptions {
-  /** Whose tracer makes the spans. @defaultValue the one registered with the API */
+  /** Its tracer makes the spans. @defaultValue the one registered with the API */
   tracerProvider?: TracerProvider;
   /**
    * Writes the context into headers, and reads it from them. The one that the API has

@@ -25,9 +25,9 @@ export interface PrometheusBuckets {
 export interface PrometheusMetricsOptions {
   /** Where the metrics are registered while the application runs. @defaultValue the default registry of prom-client */
   registry?: Registry;
-  /** First part of every metric's name. @defaultValue 'delay_queue_' */
+  /** First part of every metric's name. A second connection needs another one. @defaultValue 'delay_queue_' */
   prefix?: string;
-  /** Bounds of the histograms. @defaultValue the library's own */
+  /** Upper bounds of the histograms in seconds, ascending. @defaultValue the library's own */
   buckets?: PrometheusBuckets;
 }
 

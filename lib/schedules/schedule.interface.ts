@@ -41,9 +41,9 @@ export interface ScheduleRule {
  *
  * @publicApi
  */
-export interface ScheduledMessageOptions extends Omit<
+export interface ScheduledMessageOptions extends Pick<
   PublishOptions,
-  'key' | 'id' | 'delay' | 'deliverAt' | 'onDuplicate' | 'maxWait' | 'replicas'
+  'attempts' | 'backoff' | 'timeout' | 'expireAfter' | 'headers' | 'tags'
 > {
   /** The key of all its messages, which places them in a partition. You can't change it later. @defaultValue the id of the schedule */
   key?: string;

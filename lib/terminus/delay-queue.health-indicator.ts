@@ -18,7 +18,7 @@ const OPTIONS = ['connection', 'timeout', 'failOnDegraded'] as const;
 export interface DelayQueueIndicatorOptions extends HealthCheckOptions {
   /** Name of the connection. @defaultValue 'default' */
   connection?: string;
-  /** Whether a queue that is `degraded` fails the check, as one that is `down` does. @defaultValue false */
+  /** Whether `degraded` fails the check, as `down` does. @defaultValue false */
   failOnDegraded?: boolean;
 }
 

@@ -96,13 +96,15 @@ export class DelayQueueHarness {
   }
 
   /**
-   * Puts this harness in the place of Redis and the clock, wherever the application imports `DelayQueueModule`.
+   * Puts this harness in the place of Redis and the clock, wherever the application imports `DelayQueueModule`; with `connection`, of the
+   * connection with this name.
    *
    * @param builder what `Test.createTestingModule()` returns
    * @param options `connection`: the name of the connection; @defaultValue 'default'. Each takes a harness of its own, see
    * {@link withSameClock}
    * @returns the same builder
    * @throws InvalidArgumentError
+   * @see docs/reference/options.md#several-connections
    */
   override<B extends OverridableModule>(builder: B, options: { connection?: string } = {}): B {
     assertOptions('The options of override', options, ['connection']);
@@ -113,9 +115,11 @@ export class DelayQueueHarness {
   }
 
   /**
-   * Moves time forward. All that falls due on the way happens in order of due time, each at its time: deliveries (also of
-   * messages that handlers publish), retries, timeouts, ends of leases. Before each step and at the end it waits for handlers,
-   * in real time too, as long as `patience` allows.
+   * Moves time forward. All that falls due on the way happens in order of due time, each at its time: deliveries (also of messages that
+   * handlers publish), retries, timeouts, ends of leases.
+   *
+   * The application has to be initialized. Before each step and at the end it waits for handlers, in real time too, as long as `patience`
+   * allows.
    *
    * @throws InvalidArgumentError, and ConfigurationError if no application on this harness is initialized
    */
@@ -160,7 +164,8 @@ export class DelayQueueHarness {
   }
 
   /**
-   * The messages of a topic that wait now, in order of due time; neither those that are being handled nor dead letters.
+   * The messages of a topic that wait now, in order of due time, with the `attempts` spent and the `failure` of the last one; neither those
+   * that are being handled nor dead letters.
    *
    * @throws InvalidArgumentError if it is no topic
    */
@@ -171,7 +176,7 @@ export class DelayQueueHarness {
   }
 
   /**
-   * The dead letters of a topic, in order of their death.
+   * The dead letters of a topic, in order of their death, with `diedAt`, `attempts` and `failure`.
    *
    * @throws InvalidArgumentError if it is no topic
    */
@@ -228,8 +233,10 @@ export class DelayQueueHarness {
   }
 
   /**
-   * Lets the next call of an operation fail. With `lostReply` it takes effect, but the caller does not get the reply. The
-   * application repeats such calls on the clock, for the first time after 25 ms. Calls of several `failNext` fail one after another.
+   * Lets the next call of an operation fail, with an `error` if you give one, or the next `times`. With `lostReply` it takes effect, but
+   * the caller does not get the reply.
+   *
+   * The application repeats such calls on the clock, for the first time after 25 ms. Calls of several `failNext` fail one after another.
    *
    * @throws InvalidArgumentError
    */

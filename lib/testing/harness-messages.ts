@@ -26,15 +26,23 @@ export interface MessageSettings {
  * @publicApi
  */
 export interface HarnessMessage<T = unknown> {
+  /** Names the message. */
   readonly id: string;
+  /** Its key; the id, if it was published without one. */
   readonly key: string;
+  /** Where it was published. */
   readonly topic: string;
+  /** Where it is in the topic. */
   readonly partition: number;
   /** As it will be delivered, read from JSON by the topic's serializer, if any. `undefined` if the serializer cannot read it. */
   readonly payload: T;
+  /** As they were published. */
   readonly headers: Readonly<Record<string, string>>;
+  /** When it was published, on the clock of the harness. */
   readonly publishedAt: Date;
+  /** When it is due, on the clock of the harness. */
   readonly dueAt: Date;
+  /** The options of its delivery that it was published with: `attempts`, `backoff`, `timeout` and `expireAfter`. */
   readonly settings: MessageSettings;
 }
 

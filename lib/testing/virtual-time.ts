@@ -15,8 +15,10 @@ export interface HarnessOptions {
   /** When time begins; a number is epoch milliseconds. @defaultValue `Date.now()` */
   now?: Date | number;
   /**
-   * How long to wait for a handler, in real time. One that takes longer goes on, but time no longer stands still for it, so
-   * that a test can see its timeout. @defaultValue 250
+   * How long to wait for a handler, in real time, at most 10 min. One that takes longer goes on, but time no longer stands still for it, so
+   * that a test can see its timeout.
+   *
+   * @defaultValue 250
    */
   patience?: Duration;
   /**

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 
 import ts from 'typescript';
 
+import { PublicTypes } from './public-types.mjs';
 import { ROOT } from './run.mjs';
 
-const TYPES = join(ROOT, 'lib/gateway/answers.ts');
+const TYPES = 'lib/gateway/answers.ts';
 const TABLE = join(ROOT, 'lib/gateway/answer-table.ts');
 
 /** Writes the schemas of the gateway's answers anew if they are not what the types say. */
@@ -16,10 +17,7 @@ export function writeAnswerTable() {
 
 /** Makes a JSON schema of each type that the gateway answers, described by its TSDoc. */
 export function answerTable() {
-  const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (path) => ts.sys.readFile(path));
-  const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [TYPES] }, ts.sys, ROOT);
-  const program = ts.createProgram([TYPES], { ...options, noEmit: true });
-  const schemas = new Schemas(program.getTypeChecker(), program.getSourceFile(TYPES)).all();
+  const schemas = new Schemas(new PublicTypes([TYPES])).all();
   return [
     '// Made from answers.ts by scripts/setup/answer-table.mjs; `npm run build` writes it anew.\n',
     '\n/** The JSON schema of each type that is answered. */\nexport const ANSWERS = {\n',
@@ -36,21 +34,19 @@ class Schemas {
   #source;
   #names;
 
-  constructor(checker, source) {
-    this.#checker = checker;
-    this.#source = source;
-    const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(source));
-    this.#names = new Map(exported.map((symbol) => [this.#declaredType(symbol), symbol.name]));
+  constructor(types) {
+    this.#checker = types.checker;
+    this.#source = types.source(TYPES);
+    const declared = Array.from(types.exportsOf(TYPES), ([name, symbol]) => [
+      this.#checker.getDeclaredTypeOfSymbol(symbol),
+      name,
+    ]);
+    this.#names = new Map(declared);
   }
 
   all() {
     const schemas = Array.from(this.#names, ([type, name]) => [name, this.#object(type)]);
     return schemas.toSorted(([a], [b]) => (a < b ? -1 : 1));
-  }
-
-  #declaredType(symbol) {
-    const isAlias = symbol.flags & ts.SymbolFlags.Alias;
-    return this.#checker.getDeclaredTypeOfSymbol(isAlias ? this.#checker.getAliasedSymbol(symbol) : symbol);
   }
 
   /** @param text the TSDoc of the property that has the type */

@@ -25,6 +25,7 @@ const BUILD_SETTINGS = [
   'scripts/setup/lua-script-table.mjs',
   'scripts/setup/lua-scripts.mjs',
   'scripts/setup/lua-translator.mjs',
+  'scripts/setup/public-types.mjs',
   'scripts/setup/translated-names.mjs',
 ];
 

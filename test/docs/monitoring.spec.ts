@@ -108,7 +108,7 @@ describe('outcomes that are asked for', () => {
     );
     expect(asked.length).toBeGreaterThan(0);
     for (const { value, metric } of asked) {
-      expect([...table(document, `\`outcome\` of \`${metric}\``).keys()]).toContain(value);
+      expect([...table(document, `\`outcome\` of \`${metric}\``).keys()]).toContain(`'${value}'`);
     }
   });
 });

@@ -1,5 +1,5 @@
 import { type CronOptions, SchedulerRegistry } from '@nestjs/schedule';
-import ms from 'ms';
+import ms, { type StringValue } from 'ms';
 import { Registry, type Metric } from 'prom-client';
 import { prometheusMetrics } from 'nestjs-delay-queue/prometheus';
 import { describe, expect, it } from 'vitest';
@@ -10,14 +10,13 @@ import { StoreKeys } from '../../lib/store/keys.js';
 import { resolveOptions } from '../../lib/composition/resolve-options.js';
 import { DEFAULT_CONNECTION } from '../../lib/nest/decorators/delay-queue.constants.js';
 import { DEFAULT_PARTITIONS } from '../../lib/fleet/topic-settings.interface.js';
+import { referenceDocuments } from '../../scripts/setup/reference-tables.mjs';
 import { commandNames } from '../support/cli/command-names.js';
 import { Library, type Member, scriptNames } from '../support/docs/library.js';
 import { checkedTables, DOCUMENTS, inBackticks, readDocument, section, table } from '../support/docs/markdown.js';
 import { type Fact, faultsIn, type Facts } from '../support/docs/table-check.js';
 
 const library = new Library();
-const { consumer, topicSettings, ...moduleOptions } = resolveOptions({});
-const { attempts, backoff, timeout } = topicSettings('any');
 
 /** The compiler says if one is missing, or is none. */
 const CRON_OPTIONS: Readonly<Record<keyof CronOptions, Fact>> = {
@@ -31,62 +30,19 @@ const CRON_OPTIONS: Readonly<Record<keyof CronOptions, Fact>> = {
   unrefTimeout: {},
 };
 
-/** What tables are compared with, by the name that stands above them. */
+/** What tables that people write are compared with, by the name that stands above them. */
 const CODE: Readonly<Record<string, Facts>> = {
-  // Options
-  PublishOptions: optionsOf('PublishOptions'),
-  DelayQueueModuleOptions: optionsOf('DelayQueueModuleOptions', { ...moduleOptions, name: DEFAULT_CONNECTION }),
-  TopicOptions: optionsOf('TopicOptions', { partitions: DEFAULT_PARTITIONS, attempts, timeout }),
-  ConsumerOptions: optionsOf('ConsumerOptions', { ...consumer, maxIdleWait: consumer?.heartbeat }),
-  HandlerOptions: optionsOf('HandlerOptions'),
-  RequeueOptions: optionsOf('RequeueOptions'),
-  DeadLetterFilter: optionsOf('DeadLetterFilter'),
-  AgendaOptions: optionsOf('AgendaOptions'),
-  MessageFilter: optionsOf('MessageFilter'),
-  SearchOptions: optionsOf('SearchOptions'),
-  CancelManyOptions: optionsOf('CancelManyOptions'),
-  DelayQueueDashboardOptions: optionsOf('DelayQueueDashboardOptions'),
-  ForwardOptions: optionsOf('ForwardOptions'),
-  PushOptions: optionsOf('PushOptions'),
-  DelayQueueGatewayOptions: optionsOf('DelayQueueGatewayOptions'),
-  DashboardUser: optionsOf('DashboardUser'),
-  DelayQueueIndicatorOptions: optionsOf('DelayQueueIndicatorOptions'),
-  OpenTelemetryOptions: optionsOf('OpenTelemetryOptions'),
-  PrometheusMetricsOptions: optionsOf('PrometheusMetricsOptions'),
-  HarnessOptions: optionsOf('HarnessOptions'),
-  // What callers and handlers get
-  PublishedMessage: namesOf(library.members('PublishedMessage')),
-  CancelResult: namesOf(library.strings('CancelResult')),
-  RescheduleResult: namesOf(library.strings('RescheduleResult')),
-  DelayedMessage: namesOf(library.members('DelayedMessage')),
-  TopicCounts: namesOf(library.members('TopicCounts')),
-  TopicCounters: namesOf(library.members('TopicCounters')),
-  AuditEntry: namesOf(library.members('AuditEntry')),
-  ExplainCause: namesOf(library.strings('EXPLAIN_CAUSES')),
-  ExplainFacts: namesOf(library.members('ExplainFacts')),
-  FleetProcess: namesOf(library.members('FleetProcess')),
-  FleetReceiver: namesOf(library.members('FleetReceiver')),
-  WorkMinute: namesOf(library.members('WorkMinute')),
+  // What happens, and what to do
   DoctorCheck: namesOf(library.strings('DOCTOR_CHECKS')),
-  MessageDetails: namesOf(library.members('MessageDetails')),
-  TopicHealth: namesOf(library.members('TopicHealth')),
-  HealthStatus: namesOf(library.strings('HealthStatus')),
-  QueueEvents: namesOf(library.members('QueueEvents')),
   BackgroundErrorSource: namesOf(library.strings('BackgroundErrorSource')),
   FailureReason: namesOf(library.strings('FailureReason')),
   LeftReason: namesOf(library.strings('LeftReason')),
-  errors: new Map(library.errors('DelayQueueError').map(({ name, values }) => [name, codeOf(values)])),
   'gateway problems': new Map(PROBLEM_CODES.map((code) => [code, {}])),
-  // Methods
-  DelayQueueAdmin: namesOf(library.members('DelayQueueAdmin')),
-  harness: namesOf(library.members('DelayQueueHarness')),
   // What is left behind
   CronOptions: new Map(Object.entries(CRON_OPTIONS)),
   SchedulerRegistry: namesOf(publicMethods(SchedulerRegistry)),
   // What is seen from outside
   metrics: new Map(metricsOf(new Registry()).map(({ name, type, labelNames }) => [name, { type, labels: labelNames }])),
-  HandleOutcome: namesOf(library.strings('HandleOutcome')),
-  PublishOutcome: namesOf(library.strings('PublishOutcome')),
   'span attributes': namesOf([...library.constantsBeside('MESSAGING_SYSTEM_NAME')].flatMap(attributeOf)),
   log: { texts: library.texts() },
   // The command line
@@ -114,41 +70,6 @@ describe('the tables of the documents', () => {
     expect(faultsIn(rowsOf(check), facts)).toEqual([]);
   });
 
-  it('say how the default backoff grows', () => {
-    expect(backoff).toEqual({ delay: 1000, factor: 2, maxDelay: 300_000, jitter: 0.2 });
-    expect(cell('TopicOptions', 'backoff', 'default')).toBe(
-      'exponential from 1 s, doubling, at most 5 min, jitter 0.2',
-    );
-  });
-
-  it('name all fields of what is in a cell', () => {
-    const failure = inBackticks(cell('MessageDetails', 'failure', 'meaning'));
-    expect(failure).toEqual(library.members('Failure').map(({ name }) => name));
-    const published = inBackticks(cell('harness', 'published', 'what it does'));
-    expect(published.toSorted()).toEqual(
-      library
-        .members('RecordedMessage')
-        .map(({ name }) => name)
-        .toSorted(),
-    );
-  });
-
-  it.each([...rowsOf('DelayQueueModuleOptions')].flatMap(({ names }) => names))(
-    'have an option of the module: %s',
-    (name) => {
-      expect(() => resolveOptions({ [name]: undefined })).not.toThrow();
-    },
-  );
-
-  it.each(rowsOf('TopicOptions').flatMap(({ names }) => names))('have an option of a topic: %s', (name) => {
-    expect(() => resolveOptions({ defaults: { [name]: undefined } })).not.toThrow();
-    expect(() => resolveOptions({ defaults: { [`${name}s`]: undefined } })).toThrow(`${name}s`);
-  });
-
-  it.each(rowsOf('ConsumerOptions').flatMap(({ names }) => names))('have an option of the consumer: %s', (name) => {
-    expect(() => resolveOptions({ consumer: { [name]: undefined } })).not.toThrow();
-  });
-
   it('name the kinds of spans, and the system', () => {
     const text = readDocument('docs/guides/tracing.md');
     const spans = [...table(section(text, 'Spans'), 'span').keys()];
@@ -164,6 +85,32 @@ describe('the tables of the documents', () => {
   });
 });
 
+describe('the tables that are made of public types', () => {
+  it.each(referenceDocuments())('are up to date: $path', ({ is, shouldBe }) => {
+    expect(is, '`npm run tables` makes them anew').toBe(shouldBe);
+  });
+});
+
+/** What applies if an option is left out, durations in milliseconds. */
+const { consumer, topicSettings, ...moduleOptions } = resolveOptions({});
+const { attempts, backoff, timeout } = topicSettings('any');
+
+describe('TSDoc', () => {
+  it.each([
+    ...defaultsOf('DelayQueueModuleOptions', { ...moduleOptions, name: DEFAULT_CONNECTION }),
+    ...defaultsOf('TopicOptions', { partitions: DEFAULT_PARTITIONS, attempts, timeout }),
+    ...defaultsOf('ConsumerOptions', { ...consumer, maxIdleWait: consumer?.heartbeat }),
+  ])('says the default that applies: $type.$name', ({ said, value }) => {
+    expect(said).toBe(value);
+  });
+
+  it('says how the default backoff grows', () => {
+    expect(backoff).toEqual({ delay: 1000, factor: 2, maxDelay: 300_000, jitter: 0.2 });
+    const said = library.members('TopicOptions').find(({ name }) => name === 'backoff')?.defaultValue;
+    expect(said).toBe('exponential from 1 s, doubling, at most 5 min, jitter 0.2');
+  });
+});
+
 describe('docs/guides/operations.md', () => {
   it('names log lines that exist', () => {
     const text = section(readDocument('docs/guides/operations.md'), 'DelayQueuePartitionUnowned');
@@ -176,38 +123,23 @@ describe('docs/guides/operations.md', () => {
 });
 
 describe('the check of tables', () => {
-  const facts = optionsOf('ConsumerOptions', { ...consumer, maxIdleWait: consumer?.heartbeat });
-  const rows = ['concurrency', 'lease', 'autoStart', 'shutdownTimeout', 'maxIdleWait'];
-  const row: Readonly<Record<string, string>> = {
-    concurrency: '| `concurrency` | `100` |',
-    lease: "| `lease` | `'30s'` |",
-    autoStart: '| `autoStart` | `true` |',
-    shutdownTimeout: "| `shutdownTimeout` | `'10s'` |",
-    maxIdleWait: "| `maxIdleWait` | `'5s'` |",
-  };
+  const facts = new Map([
+    ['sent', { type: 'counter', labels: ['topic'] }],
+    ['kept', { type: 'gauge', labels: [] }],
+  ]);
+  const sent = '| `sent` | counter | `topic` |';
+  const kept = '| `kept` | gauge | |';
 
   it.each([
-    { what: 'nothing', lines: rows.map((name) => row[name]), faults: [] },
-    { what: 'a row twice', lines: ['lease', ...rows].map((name) => row[name]), faults: ["'lease' is there twice"] },
-    { what: 'a missing row', lines: rows.slice(1).map((name) => row[name]), faults: ["'concurrency' is missing"] },
-    {
-      what: 'a row too many',
-      lines: [...rows.map((name) => row[name]), '| `linger` | `0` |'],
-      faults: ["'linger' is not in the code"],
-    },
-    {
-      what: 'another default',
-      lines: rows.map((name) => row[name]?.replace("'10s'", "'20s'")),
-      faults: ["default of 'shutdownTimeout': '20s' is not '10s'"],
-    },
+    { what: 'nothing', lines: [sent, kept], faults: [] },
+    { what: 'a row twice', lines: [sent, kept, sent], faults: ["'sent' is there twice"] },
+    { what: 'a missing row', lines: [sent], faults: ["'kept' is missing"] },
+    { what: 'a row too many', lines: [sent, kept, '| `lost` | gauge | |'], faults: ["'lost' is not in the code"] },
+    { what: 'another type', lines: [sent, '| `kept` | counter | |'], faults: ["type of 'kept': counter is not gauge"] },
+    { what: 'other labels', lines: ['| `sent` | counter | |', kept], faults: ["labels of 'sent':  is not topic"] },
   ])('finds $what', ({ lines, faults }) => {
-    const text = ['<!-- checked: planted -->', '', '| option | default |', '| - | - |', ...lines].join('\n');
+    const text = ['<!-- checked: planted -->', '', '| name | type | labels |', '| - | - | - |', ...lines].join('\n');
     expect(faultsIn(checkedTables(text)[0]?.rows ?? [], facts)).toEqual(faults);
-  });
-
-  it('finds a default of the code that its TSDoc does not say', () => {
-    const other = optionsOf('ConsumerOptions', { ...consumer, lease: ms('20s') });
-    expect(faultsIn(rowsOf('ConsumerOptions'), other)).toEqual(["default of 'lease': '30s' is not 20000"]);
   });
 
   it.each([
@@ -232,20 +164,24 @@ function cell(check: string, name: string, column: string): string {
   );
 }
 
+/** Of those whose default is a text, a number or a boolean. */
+function defaultsOf(type: string, values: Readonly<Record<string, unknown>>) {
+  return library.members(type).flatMap(({ name, defaultValue = '' }) => {
+    const said = literalIn(inBackticks(defaultValue).at(-1) ?? defaultValue);
+    return said === undefined || values[name] === undefined ? [] : [{ type, name, said, value: values[name] }];
+  });
+}
+
+/** Durations in milliseconds. */
+function literalIn(text: string): unknown {
+  if (/^(true|false)$/.test(text)) return text === 'true';
+  if (/^[\d.]+$/.test(text)) return Number(text);
+  const [, quoted] = /^'(.*)'$/.exec(text) ?? [];
+  return quoted !== undefined && /^\d/.test(quoted) ? ms(quoted as StringValue) : quoted;
+}
+
 function namesOf(members: readonly (string | Member)[]): Facts {
   return new Map(members.map((member) => [typeof member === 'string' ? member : member.name, {}]));
-}
-
-/** @param values the values that apply if an option is left out, as far as they are known */
-function optionsOf(type: string, values: Readonly<Record<string, unknown>> = {}): Facts {
-  return new Map(
-    library.members(type).map(({ name, defaultValue }) => [name, { default: defaultValue, value: values[name] }]),
-  );
-}
-
-function codeOf(values: readonly string[]): { code?: readonly string[] } {
-  // The compiler lists them in any order.
-  return values.length === 0 ? {} : { code: values.toSorted() };
 }
 
 function attributeOf([constant, value]: readonly [string, string]): string[] {

@@ -7,26 +7,50 @@ import type { Backoff } from '../../messages/backoff.js';
  * @publicApi
  */
 export interface HandlerOptions {
-  /** Most calls of this handler at once in this process, within the limit of the process. @defaultValue the process's own limit */
+  /**
+   * Most calls of this handler at once in this process, 1 to 100,000, within the limit of the process.
+   *
+   * @defaultValue the process's own limit
+   */
   concurrency?: number;
   /**
-   * Most messages per call, 1 to 200. The handler is called with `(payloads, messages)`, two arrays for due messages of one
-   * partition. It doesn't wait for a batch to fill. @defaultValue no batches
+   * Most messages per call, 1 to 200. The handler is called with `(payloads, messages)`, two arrays for due messages of one partition. It
+   * doesn't wait for a batch to fill.
+   *
+   * @defaultValue no batches
+   * @see docs/reference/handling.md#batches
    */
   batch?: number;
-  /** How many deliveries may fail before a message is a dead letter, 1 to 1000. @defaultValue the topic's */
+  /** How many deliveries may fail in all before a message is a dead letter, 1 to 1000. @defaultValue the topic's */
   attempts?: number;
-  /** Wait between attempts. @defaultValue the topic's */
+  /**
+   * Wait between attempts.
+   *
+   * @defaultValue the topic's
+   * @see docs/reference/options.md#backoff
+   */
   backoff?: Backoff;
-  /** Longest run of one call. After that, its signal aborts and the attempt fails. @defaultValue the topic's */
+  /** Longest run of one call, at least 1 ms. After that, its signal aborts and the attempt fails. @defaultValue the topic's */
   timeout?: Duration;
-  /** How long a delivery belongs to this process; renewed while the handler runs. At least 1 s. @defaultValue the consumer's */
+  /**
+   * How long a delivery belongs to this process, at least 1 s; renewed three times per lease while the handler runs.
+   *
+   * @defaultValue the consumer's
+   */
   lease?: Duration;
-  /** Name of the connection whose messages it handles; see `forRoot({ name })`. @defaultValue 'default' */
+  /**
+   * Name of the connection whose messages it handles, as given to `forRoot({ name })`.
+   *
+   * @defaultValue 'default'
+   * @see docs/reference/options.md#several-connections
+   */
   connection?: string;
   /**
-   * What becomes of a message that a guard refuses by answering `false`: it is dead-lettered at once, retried like after a
-   * failure, or acknowledged and so dropped. @defaultValue 'dead-letter'
+   * What becomes of a message that a guard refuses by answering `false`: it is dead-lettered at once, retried like after a failure, or
+   * acknowledged and so dropped.
+   *
+   * @defaultValue 'dead-letter'
+   * @see docs/reference/pipeline.md
    */
   onRefusal?: 'dead-letter' | 'retry' | 'ack';
 }

@@ -21,11 +21,13 @@ export interface ForwardOptions {
    * @defaultValue it must be given
    */
   client: string | symbol | (abstract new (...dependencies: never[]) => unknown) | ForwardClient;
-  /** The event that is emitted, as in `@EventPattern()`. @defaultValue it must be given */
+  /** The event that is emitted, as in `@EventPattern()`: a text, a number or an object. @defaultValue it must be given */
   pattern: string | number | Readonly<Record<string, unknown>>;
   /**
    * Makes the data of the event, or a promise of it, such as an `RmqRecord` with headers. What it throws is as if a handler had thrown it.
+   *
    * @defaultValue the payload
+   * @see docs/guides/forward.md#more-than-the-payload
    */
   data?: (message: DelayedMessage) => unknown;
   /** Events at once in this process, 1 to 1,000. @defaultValue 20 */

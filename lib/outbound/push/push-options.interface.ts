@@ -10,7 +10,10 @@ export interface PushOptions {
   url: string | URL;
   /**
    * What requests are signed with, as Standard Webhooks has it: `whsec_` and 24 to 64 random bytes in base64. Several while receivers
-   * change from one to the next, up to 5: each request is signed with all of them. @defaultValue it must be given
+   * change from one to the next, up to 5: each request is signed with all of them.
+   *
+   * @defaultValue it must be given
+   * @see docs/guides/push.md#change-a-secret
    */
   secret: string | readonly string[];
   /** Sent with each request, such as `authorization`. @defaultValue none */
@@ -22,7 +25,9 @@ export interface PushOptions {
   /**
    * Whether the URL may lead to this host, to a private network, or to any other address that is not public. With `false`, whoever can
    * change the name of the host in the DNS cannot turn the requests against the network that this process stands in.
+   *
    * @defaultValue false
+   * @see docs/guides/push.md#where-a-url-may-lead
    */
   allowPrivate?: boolean;
 }

@@ -4,8 +4,8 @@
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
 --       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
 --       answered STRING (the caller's latest call), owner STRING, schedules HASH, occurrences ZSET
--- ARGV  wake_command, channel, sequence, order_mode (as for `publish`), due_specs (epoch ms), on_duplicates (i: an id that exists
---       stays as it is), max_waits ('': there is none), tag_lists ('': there are none),
+-- ARGV  wake_command, channel, sequence, order_mode (as for `publish`), columns (as for `publish`, of a message that is due at an
+--       epoch ms; an id that exists stays as it is),
 --       claimant (as it is stored as the owner), schedule (its id), expected (state), state (the new one),
 --       skipping (the new state if an earlier occurrence is not over; '' publishes all the same), next_at (of its next occurrence,
 --       epoch ms; inf: there is none), prefix (of the stored ids of its occurrences), suffix (of them),
@@ -23,6 +23,7 @@
 -- @use now (now_us, now_up)
 -- @use times (MAX_TIME)
 -- @use envelopes (has_envelope)
+-- @use message-columns (due_specs, tag_lists)
 -- This shows the type of `meta`, too.
 local asked = redis.call('HMGET', meta, 'finished', 'tagged')
 local had_tags = asked[2]

@@ -4,11 +4,7 @@
 --       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
 --       answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, order_mode ('' none, or what a dead letter does to its key: continue, block),
---       due_specs (one for all, or one a message with commas; '+ms' from now, or epoch ms),
---       on_duplicates (a letter for all, or one a message; e reject, i ignore, r replace, s: the sooner of
---         both due times, n: there can be none),
---       max_waits ('' if no message has a longest wait; else one a message with commas, in ms, -1 for none),
---       tag_lists ('' if no message has tags; else of each message its tags with NUL behind each, and another NUL),
+--       columns (what is said of the messages; modules/message-columns.lua has what),
 --       ... (2 a message: stored id, envelope)
 -- Reply {now_us, 'base statuses kept'}, with ' new' at its end if meta had not counted a message yet
 --       base      epoch ms that delays were added to
@@ -24,6 +20,7 @@
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So a
 -- message is not a duplicate of itself, and one that was handled meanwhile does not come back.
 
+-- @use message-columns (tag_lists)
 -- This shows the type of `meta`, too.
 local asked = redis.call('HMGET', meta, 'finished', 'tagged')
 local had_tags = asked[2]

@@ -24,8 +24,8 @@ export interface ScriptTable {
   pause: 'meta answered | sequence';
   permit: 'permits | session sequence held idle wanted lease max_rate window most_in_flight patience returned lead slack ahead';
   probe: 'key | wake_command channel';
-  'publish-occurrence': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting finished endings tags tagged answered owner schedules occurrences | wake_command channel sequence order_mode due_specs on_duplicates max_waits tag_lists claimant schedule expected state skipping next_at prefix suffix ...';
-  publish: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting finished endings tags tagged answered | wake_command channel sequence order_mode due_specs on_duplicates max_waits tag_lists ...';
+  'publish-occurrence': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting finished endings tags tagged answered owner schedules occurrences | wake_command channel sequence order_mode columns claimant schedule expected state skipping next_at prefix suffix ...';
+  publish: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting finished endings tags tagged answered | wake_command channel sequence order_mode columns ...';
   'put-schedule': 'schedules occurrences answered | wake_command channel sequence id is_new expected state rest next_at';
   release: 'owner | given_up epoch';
   'remove-dead': 'dead messages deliveries errors keyed scheduled inflight blocked queues places running resting meta tags tagged answered | wake_command channel sequence ...';

@@ -5,7 +5,13 @@ import type { Reply } from '../driver.interface.js';
  *
  * @publicApi
  */
-export type CancelResult = 'cancelled' | 'in-flight' | 'not-found';
+export type CancelResult =
+  /** The message was waiting and is gone. */
+  | 'cancelled'
+  /** A handler is running. Its `message.signal` aborts and no retry follows, but it may still finish its work. */
+  | 'in-flight'
+  /** There is no such message, or it is a dead letter. */
+  | 'not-found';
 
 /** What became of some of the messages that carry a tag. */
 export interface TagCancelResult {
@@ -23,7 +29,15 @@ export interface TagCancelResult {
  *
  * @publicApi
  */
-export type RescheduleResult = 'moved' | 'in-flight' | 'dead' | 'not-found';
+export type RescheduleResult =
+  /** The message was waiting and is now due at the new time. */
+  | 'moved'
+  /** Nothing changed: a handler is running. */
+  | 'in-flight'
+  /** Nothing changed: it is a dead letter, which `requeue()` schedules again. */
+  | 'dead'
+  /** Nothing changed: there is no such message. */
+  | 'not-found';
 
 /** A message as it waited when somebody looked: whatever is under its name by now, only this one is meant. */
 export interface SeenMessage {

@@ -1,5 +1,4 @@
 import { toStoredId } from '../../messages/stored-id.js';
-import { assertDue, assertDues } from '../calls/assert-times.js';
 import { PartitionScripts } from '../calls/partition-scripts.js';
 import type { Driver } from '../driver.interface.js';
 import type { StoreKeys } from '../keys.js';
@@ -25,6 +24,9 @@ import {
   type NewMessage,
   type PublishResult,
   type PublishTerms,
+  assertDue,
+  assertMessages,
+  encodeColumns,
   encodeDueTime,
   encodeMessages,
   publishResults,
@@ -66,16 +68,12 @@ export class MessageStore {
     messages: readonly NewMessage[],
     { replicas, order }: PublishTerms = NO_TERMS,
   ): Promise<PublishResult[]> {
-    assertDues(messages);
-    const { due_specs, on_duplicates, max_waits, tag_lists, rest } = encodeMessages(messages);
+    assertMessages(messages);
     const given = {
       ...this.#scripts.named(partition, call),
       order_mode: order ?? '',
-      due_specs,
-      on_duplicates,
-      max_waits,
-      tag_lists,
-      rest,
+      columns: encodeColumns(messages),
+      rest: encodeMessages(messages),
     };
     if (!replicas) return publishResults(await this.#scripts.run('publish', partition, given), messages);
     const place = this.#keys.partition(partition);

@@ -1,5 +1,6 @@
 import type { FinishedOutcome } from '../../errors/publishing.errors.js';
 import type { ReplicaRequirement } from '../../messages/replicas.js';
+import { assertLength } from '../calls/assert-times.js';
 import type { Reply } from '../driver.interface.js';
 import type { TopicOrder } from '../fleet/topic-config.js';
 import type { Argument } from '../lua/lua-script.js';
@@ -54,30 +55,44 @@ const ON_DUPLICATE: Readonly<Record<NewMessage['onDuplicate'], string>> = {
 /** In place of a longest wait. */
 const NO_MAX_WAIT = -1;
 
-/** The messages as `lua/publish.lua` reads them. */
-export function encodeMessages(messages: readonly NewMessage[]) {
-  const dues = oneOrAll(messages, (a, b) => isSame(a.due, b.due));
-  const onDuplicates = oneOrAll(messages, (a, b) => a.onDuplicate === b.onDuplicate);
-  const rest: Argument[] = [];
-  let hasTags = false;
-  for (const { storedId, envelope, tags } of messages) {
-    rest.push(storedId, envelope);
-    if (tags) hasTags = true;
-  }
-  return {
-    due_specs: dues.map(({ due }) => encodeDueTime(due)).join(','),
-    on_duplicates: onDuplicates.map(({ onDuplicate }) => ON_DUPLICATE[onDuplicate]).join(''),
-    max_waits: messages.some(({ maxWait }) => maxWait !== undefined)
-      ? messages.map(({ maxWait = NO_MAX_WAIT }) => maxWait).join(',')
-      : '',
-    tag_lists: hasTags ? encodeTags(messages.map(({ tags = [] }) => tags)) : '',
-    rest,
-  };
+/** What is said of a message beside its id and its envelope. */
+type MessageColumns = Omit<NewMessage, 'storedId' | 'envelope'>;
+
+/** @throws InvalidArgumentError if it is not a time */
+export function assertDue(due: DueTime): void {
+  assertLength('The due time', 'after' in due ? due.after : due.at);
 }
 
-/** The tags of messages as `lua/publish.lua` reads them. */
-export function encodeTags(tagLists: readonly (readonly string[])[]): string {
-  return tagLists.map((tags) => `${tags.map((tag) => `${tag}\0`).join('')}\0`).join('');
+/** @throws InvalidArgumentError if a due time is not a time, or a longest wait not a length of time: then nothing may be sent */
+export function assertMessages(messages: readonly MessageColumns[]): void {
+  for (const { due, maxWait } of messages) {
+    assertDue(due);
+    if (maxWait !== undefined) assertLength('The longest wait', maxWait);
+  }
+}
+
+/** As `lua/publish.lua` reads them behind its other arguments. */
+export function encodeMessages(messages: readonly NewMessage[]): Argument[] {
+  const rest: Argument[] = [];
+  for (const { storedId, envelope } of messages) rest.push(storedId, envelope);
+  return rest;
+}
+
+/** As `lua/modules/message-columns.lua` reads them. */
+export function encodeColumns(messages: readonly MessageColumns[]): string {
+  const dues = oneOrAll(messages, (a, b) => isSame(a.due, b.due));
+  const onDuplicates = oneOrAll(messages, (a, b) => a.onDuplicate === b.onDuplicate);
+  const dueSpecs = dues.map(({ due }) => encodeDueTime(due)).join(',');
+  const letters = onDuplicates.map(({ onDuplicate }) => ON_DUPLICATE[onDuplicate]).join('');
+  const maxWaits = messages.some(({ maxWait }) => maxWait !== undefined)
+    ? messages.map(({ maxWait = NO_MAX_WAIT }) => maxWait).join(',')
+    : '';
+  const tagLists = messages.some(({ tags }) => tags) ? messages.map(({ tags = [] }) => encodeTags(tags)).join('') : '';
+  return `${dueSpecs}\n${letters}\n${maxWaits}\n${tagLists}`;
+}
+
+function encodeTags(tags: readonly string[]): string {
+  return `${tags.map((tag) => `${tag}\0`).join('')}\0`;
 }
 
 /** As `lua/modules/due-time.lua` reads it. */
@@ -87,9 +102,9 @@ export function encodeDueTime(due: DueTime): string {
 
 /** What all messages have in common is sent, and read, once. */
 function oneOrAll(
-  messages: readonly NewMessage[],
-  areAlike: (a: NewMessage, b: NewMessage) => boolean,
-): readonly NewMessage[] {
+  messages: readonly MessageColumns[],
+  areAlike: (a: MessageColumns, b: MessageColumns) => boolean,
+): readonly MessageColumns[] {
   const [first] = messages;
   return first && messages.every((message) => areAlike(message, first)) ? [first] : messages;
 }

@@ -5,7 +5,7 @@ import { PartitionScripts } from '../calls/partition-scripts.js';
 import { toScore } from '../calls/replies.js';
 import type { Driver } from '../driver.interface.js';
 import type { StoreKeys } from '../keys.js';
-import { encodeTags } from '../messages/publish.js';
+import { encodeColumns } from '../messages/publish.js';
 import type { CallId, Partition } from '../partition.js';
 import type { StoreOptions } from '../store-options.interface.js';
 import { type DueSchedules, MAX_DUE_SCHEDULES, type ScheduleLook, dueSchedules } from './due-schedules.js';
@@ -126,10 +126,7 @@ export class ScheduleStore {
     const given = {
       ...this.#scripts.named(partition, call),
       order_mode: order ?? '',
-      due_specs: dueAt,
-      on_duplicates: 'i',
-      max_waits: '',
-      tag_lists: tags ? encodeTags([tags]) : '',
+      columns: encodeColumns([{ due: { at: dueAt }, onDuplicate: 'ignore', tags }]),
       claimant: owner,
       schedule: id,
       expected,

@@ -130,10 +130,10 @@ function* settlesOf(about: ServerCall, reply: readonly unknown[]): Generator<Set
 }
 
 function* publishesOf(about: ServerCall, reply: readonly unknown[]): Generator<Publish> {
-  const { rest, max_waits } = about.call.given as { rest: readonly string[]; max_waits: string };
+  const { rest, columns } = about.call.given as { rest: readonly string[]; columns: string };
   const [, statuses = '', kept = ''] = String(reply[0]).split(' ');
   const dues = kept.split(',').values();
-  const waits = max_waits.split(',');
+  const waits = columns.split('\n')[2]?.split(',') ?? [];
   for (let n = 0; n < statuses.length; n++) {
     const isStored = statuses[n] === '1' || statuses[n] === '4';
     const dueAt = !isStored || Number(waits[n] ?? -1) >= 0 ? Number(dues.next().value) : undefined;

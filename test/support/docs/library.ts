@@ -7,8 +7,6 @@ export interface Member {
   readonly name: string;
   /** What its TSDoc says after `@defaultValue`. */
   readonly defaultValue?: string | undefined;
-  /** The strings that it can be, if it is one of a few. */
-  readonly values: readonly string[];
 }
 
 /** A text that the library may write: its fixed parts, with something else between each two of them. */
@@ -73,21 +71,6 @@ export class Library {
     return new Map(exported.map((symbol) => [symbol.name, stringsOf(this.#checker.getTypeOfSymbol(symbol))[0] ?? '']));
   }
 
-  /** The errors that the main entry exports: a base class and all that extend it. */
-  errors(base: string): Member[] {
-    const entry = this.#sources.find(({ fileName }) => fileName.endsWith('lib/index.ts'));
-    if (!entry) throw new Error('There is no lib/index.ts.');
-    return this.#checker
-      .getExportsOfModule(this.#symbolOf(entry))
-      .map((symbol) => (symbol.flags & ts.SymbolFlags.Alias ? this.#checker.getAliasedSymbol(symbol) : symbol))
-      .filter((symbol) => symbol.flags & ts.SymbolFlags.Class && this.#extends(symbol, base))
-      .map((symbol) => {
-        const code = this.#checker.getDeclaredTypeOfSymbol(symbol).getProperty('code');
-        const values = code ? stringsOf(this.#checker.getTypeOfSymbol(code)) : [];
-        return { name: symbol.name, values };
-      });
-  }
-
   /** All texts of the library, those of log lines with their levels. */
   texts(): WrittenText[] {
     const texts: WrittenText[] = [];
@@ -104,13 +87,7 @@ export class Library {
     const comments = (symbol.declarations ?? []).flatMap((declaration) => ts.getJSDocCommentsAndTags(declaration));
     const text = comments.map((comment) => comment.getText().replaceAll(/\s*\n\s*\*?\s*|\/$/g, ' ')).join(' ');
     const [, defaultValue] = /@defaultValue (.+?)(?= @\w| *\*? *$)/.exec(text) ?? [];
-    return { name: symbol.name, defaultValue, values: stringsOf(this.#checker.getTypeOfSymbol(symbol)) };
-  }
-
-  #extends(symbol: ts.Symbol, base: string): boolean {
-    if (symbol.name === base) return true;
-    const type = this.#checker.getDeclaredTypeOfSymbol(symbol) as ts.InterfaceType;
-    return this.#checker.getBaseTypes(type).some((parent) => parent.symbol && this.#extends(parent.symbol, base));
+    return { name: symbol.name, defaultValue };
   }
 
   #typeOf(name: string, isKind: (node: ts.Node) => boolean): ts.Type {

@@ -1,15 +1,9 @@
-import ms, { type StringValue } from 'ms';
 import type { WrittenText } from './library.js';
 import type { CheckedRow } from './markdown.js';
 import { inBackticks } from './markdown.js';
 
 /** What the code says of one name. A table that has one of these columns has to have the same in it. */
 export interface Fact {
-  /** What the TSDoc says of an option that is left out. */
-  readonly default?: string | undefined;
-  /** What applies if it is left out, durations in milliseconds. */
-  readonly value?: unknown;
-  readonly code?: readonly string[];
   readonly type?: string;
   readonly labels?: readonly string[];
 }
@@ -45,32 +39,11 @@ function faultsOfRow(name: string, cells: CheckedRow['cells'], fact: Fact): stri
   const compare = (column: string, said: string, known: string): void => {
     if (said !== known) faults.push(`${column} of '${name}': ${said} is not ${known}`);
   };
-  const given = cells.get('default');
-  if (given !== undefined) {
-    compare('default', plain(given), plain(fact.default ?? 'said by its TSDoc'));
-    if (fact.value !== undefined && faults.length === 0) {
-      const literal = inBackticks(given).map(valueOf).at(-1);
-      if (literal !== undefined && literal !== fact.value) compare('default', plain(given), JSON.stringify(fact.value));
-    }
-  }
-  if (fact.code && cells.has('code')) compare('code', inBackticks(cells.get('code') ?? '').join(), fact.code.join());
   if (fact.type && cells.has('type')) compare('type', cells.get('type') ?? '', fact.type);
   if (fact.labels && cells.has('labels')) {
     compare('labels', inBackticks(cells.get('labels') ?? '').join(), fact.labels.join());
   }
   return faults;
-}
-
-function plain(text: string): string {
-  return text.replaceAll('`', '');
-}
-
-/** What a default such as `'5s'` or `100` stands for; `undefined` for one that is no text, number or boolean. */
-function valueOf(literal: string): unknown {
-  if (/^(true|false)$/.test(literal)) return literal === 'true';
-  if (/^[\d.]+$/.test(literal)) return Number(literal);
-  const [, text] = /^'(.*)'$/.exec(literal) ?? [];
-  return text !== undefined && /^\d/.test(text) ? ms(text as StringValue) : text;
 }
 
 function lineOf({ cells }: CheckedRow): string {

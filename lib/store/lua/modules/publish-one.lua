@@ -3,6 +3,7 @@
 -- @needs scheduled, inflight, messages, deliveries, dead, errors, keyed, blocked, finished, endings, order_mode, is_ordered
 -- @use now (now, now_up)
 -- @use times (to_time)
+-- @use message-columns (waits)
 -- @use record (NO_TOKEN, parse_record, replaced_until, first_mark, format_record)
 -- @use wake (head_due)
 -- @use count (add)
@@ -32,15 +33,16 @@ end
 
 -- However often a message is replaced, it is due at most its longest wait after its first publish. Answers the due time and the
 -- mark that remembers the first publish. It is never taken to be later than now, whatever a clock or another program has done.
-local function limited(due, max_wait, mark)
+local function limited(n, due, mark)
   local first = first_mark(mark)
+  local max_wait = waits and waits[n]
   if not max_wait then return due, first end
   local began = math.min(first and tonumber(string.sub(first, 2)) or now_up, now_up)
   return math.min(due, began + max_wait), string.format('f%d', began)
 end
 
-local function store(n, id, envelope, due, max_wait)
-  local limited_due, mark = limited(due, max_wait, '')
+local function store(n, id, envelope, due)
+  local limited_due, mark = limited(n, due, '')
   redis.call('HSET', messages, id, envelope)
   if mark then redis.call('HSET', deliveries, id, format_record(NO_TOKEN, 0, 0, limited_due, mark)) end
   if string.find(id, '\0', 1, true) then redis.call('ZADD', keyed, 0, id) end
@@ -66,20 +68,20 @@ local function ending_of(id)
 end
 
 -- The id is not that of a message; it may still be taken by one that has ended.
-local function store_unless_ended(n, id, envelope, due, on_duplicate, max_wait)
+local function store_unless_ended(n, id, envelope, due, on_duplicate)
   if has_kept then
     local rejected, last_due = ending_of(id)
     if rejected and on_duplicate == 'e' then return rejected, last_due end
     if rejected and on_duplicate ~= 'r' then return IGNORED, last_due end
     drop({ id })
   end
-  return store(n, id, envelope, due, max_wait)
+  return store(n, id, envelope, due)
 end
 
 -- The id exists, or is still taken, came twice in this call, or has a longest wait.
-local function publish_one(n, id, envelope, due, on_duplicate, max_wait)
+local function publish_one(n, id, envelope, due, on_duplicate)
   local stored = redis.call('HGET', messages, id)
-  if not stored then return store_unless_ended(n, id, envelope, due, on_duplicate, max_wait) end
+  if not stored then return store_unless_ended(n, id, envelope, due, on_duplicate) end
   local token, delivery, attempt, last_due, mark = parse_record(redis.call('HGET', deliveries, id))
 
   local score = redis.call('ZSCORE', scheduled, id) or order_mode and redis.call('ZSCORE', blocked, id)
@@ -94,7 +96,7 @@ local function publish_one(n, id, envelope, due, on_duplicate, max_wait)
     add('repaired', 1)
     forget({ id })
     if order_mode then note(leave_line(id)) end
-    return store(n, id, envelope, due, max_wait)
+    return store(n, id, envelope, due)
   end
   if on_duplicate == 's' then
     if state ~= 'scheduled' or due >= current_due then return IGNORED, current_due end
@@ -107,7 +109,7 @@ local function publish_one(n, id, envelope, due, on_duplicate, max_wait)
 
   -- What was delivered has no such mark any more, so its count begins anew.
   local first
-  due, first = limited(due, max_wait, mark)
+  due, first = limited(n, due, mark)
   redis.call('HSET', messages, id, envelope)
   if has_tags then untag({ id }) end
   if tags_of[n] then tag({ n }) end

@@ -1,6 +1,7 @@
 -- The tags that messages are published with.
 -- @exports tags_of, tag
--- @needs meta, tags, tagged, tag_lists, had_tags, ARGV, FIRST
+-- @needs meta, tags, tagged, had_tags, ARGV, FIRST
+-- @use message-columns (tag_lists)
 -- @use tags (MANY_MEMBERS, split_tags)
 
 -- The tags of each message by its number, with NUL between them; nil for those without.

@@ -1,9 +1,10 @@
 -- Publishes the messages behind the other arguments, and replies: so it comes last in a script. `publish` is nothing else; `publish-occurrence`
 -- does it as a whole, or not at all.
 -- @needs scheduled, inflight, messages, deliveries, dead, errors, keyed, places, finished, answered
--- @needs order_mode, due_specs, on_duplicates, max_waits, is_ordered, ARGV, FIRST
+-- @needs order_mode, is_ordered, ARGV, FIRST
 -- @use now (now_us, now_up)
 -- @use times (MAX_TIME)
+-- @use message-columns (due_specs, on_duplicates, waits)
 -- @use due-time (due_time)
 -- @use wake (head_due, wake)
 -- @use answered (REMEMBER_MS, earlier_answer, remember)
@@ -44,21 +45,6 @@ else
   due_of_all = due_time(due_specs, now_up)
   if not (due_of_all and due_of_all >= 0 and due_of_all <= MAX_TIME) then return refusal(due_specs) end
   score_of_all = string.format('%d', due_of_all)
-end
-
--- The longest waits by place; nil if no message has one.
-local waits
-if max_waits ~= '' then
-  waits = {}
-  local place = 0
-  for spec in string.gmatch(max_waits, '[^,]+') do
-    local wait = tonumber(spec)
-    if not (wait and wait >= -1 and wait <= MAX_TIME) then
-      return redis.error_reply('REFUSED a longest wait is no number of milliseconds: ' .. spec)
-    end
-    place = place + 1
-    if wait >= 0 then waits[place] = wait end
-  end
 end
 
 -- By place: the envelopes that are there already, and when those have ended that are kept. By id: what came in this call. nil if
@@ -143,11 +129,10 @@ for n = 1, total do
   if is_later[n] then
     local id, envelope = ARGV[FIRST + 2 * n - 2], ARGV[FIRST + 2 * n - 1]
     local on_duplicate = #on_duplicates == 1 and on_duplicates or string.sub(on_duplicates, n, n)
-    local max_wait = waits and waits[n]
-    local status, due = publish_one(n, id, envelope, due_of_all or dues[n], on_duplicate, max_wait)
+    local status, due = publish_one(n, id, envelope, due_of_all or dues[n], on_duplicate)
     local is_stored = status == REPLACED or status == CREATED
     if is_stored then created = created + 1 end
-    if not is_stored or max_wait then kept[#kept + 1] = string.format('%d', due) end
+    if not is_stored or waits and waits[n] then kept[#kept + 1] = string.format('%d', due) end
     statuses[n] = status
   elseif is_ordered then
     enqueue(ARGV[FIRST + 2 * n - 2], due_of_all or dues[n])

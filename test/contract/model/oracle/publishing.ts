@@ -1,11 +1,17 @@
-import { assertDue, assertDues } from '../../../../lib/store/calls/assert-times.js';
 import type {
   CancelResult,
   ClearResult,
   RescheduleResult,
   TagCancelResult,
 } from '../../../../lib/store/messages/change-message.js';
-import type { DueTime, NewMessage, PublishResult, PublishTerms } from '../../../../lib/store/messages/publish.js';
+import {
+  type DueTime,
+  type NewMessage,
+  type PublishResult,
+  type PublishTerms,
+  assertDue,
+  assertMessages,
+} from '../../../../lib/store/messages/publish.js';
 import type { CallId } from '../../../../lib/store/partition.js';
 import type { DeliveryRecord, ModelPartition } from './model-partition.js';
 
@@ -23,7 +29,7 @@ export function publish(
   messages: readonly NewMessage[],
   { order }: PublishTerms = {},
 ): PublishResult[] {
-  assertDues(messages);
+  assertMessages(messages);
   return partition.once(call, () => {
     if (order) partition.lines.mode = order;
     const isNew = partition.counters.published === 0;
