@@ -1,5 +1,7 @@
-// Which folder of lib may import what. `npm run lint` holds it, type-only imports included, and test/package/layers.spec.ts
+// Which folder of lib and tools may import what. `npm run lint` holds it, type-only imports included, and test/package/layers.spec.ts
 // plants what it has to refuse.
+
+import { posix } from 'node:path';
 
 /** What every folder may import. Its folders know each other, but no two files import each other. */
 const GROUND = ['errors', 'checks', 'time', 'log', 'package-copies', 'version'];
@@ -22,7 +24,7 @@ const STORE = ['store', 'store/lua'];
 const REDIS = ['engines/redis', 'engines/redis/scripts', 'engines/redis/connection'];
 
 /**
- * From the ground up: what a folder may import beside the ground and itself, and which packages.
+ * From the ground up: what a folder, as seen from lib, may import beside the ground and itself, and which packages.
  *
  * @type {Record<string, { folders?: string[]; packages?: string[] }>}
  */
@@ -106,12 +108,21 @@ const LAYERS = {
     folders: ['nest/decorators', 'monitoring'],
     packages: ['@nestjs/common', '@nestjs/core', '@nestjs/terminus'],
   },
-  // It knows the keys of BullMQ, of which it needs nothing else.
-  bullmq: { folders: ['producer', 'admin', 'engines/redis/connection', 'store', 'messages'] },
+  // It knows the keys of BullMQ, of which it needs nothing else, and reaches the queues through one file.
+  '../tools/import-bullmq/import-goal': { folders: ['../tools/import-bullmq', 'producer', 'store', 'messages'] },
+  '../tools/import-bullmq': {
+    folders: [
+      '../tools/import-bullmq/import-goal',
+      'engines/redis/connection/redis-connection',
+      'admin/fingerprint',
+      'messages',
+    ],
+  },
   // It needs no Nest, and nothing else needs it.
   cli: {
     folders: [
-      'bullmq',
+      '../tools/import-bullmq',
+      '../tools/import-bullmq/import-goal',
       'composition',
       'dashboard',
       'gateway',
@@ -156,19 +167,19 @@ const LAYERS = {
   opentelemetry: { folders: ['middleware', 'messages'], packages: ['@opentelemetry/api'] },
 };
 
-/** A pattern of the files of a folder, or of one file at the top of lib; without its subfolders where they are layers. */
+/** A pattern of the files of a folder, or of one file; without its subfolders where they are layers. */
 function filesOf(layer) {
   const inner = Object.keys(LAYERS)
     .filter((other) => other.startsWith(`${layer}/`))
     .map((other) => other.slice(layer.length + 1));
   const without = inner.length > 0 ? `(?!(${inner.join('|')})(/|\\.ts$))` : '';
-  return `^lib/${layer}(\\.ts$|/${without})`;
+  return `^${posix.join('lib', layer)}(\\.ts$|/${without})`;
 }
 
 const layerRules = Object.entries(LAYERS).map(([layer, { folders = [], packages = [] }]) => ({
   name: layer,
   severity: 'error',
-  comment: `lib/${layer} may import ${[...folders, ...packages].join(', ') || 'nothing'} beside the ground.`,
+  comment: `${posix.join('lib', layer)} may import ${[...folders, ...packages].join(', ') || 'nothing'} beside the ground.`,
   from: { path: filesOf(layer) },
   to: {
     dependencyTypesNot: ['core'],

@@ -9,7 +9,7 @@ import { bundleProduct } from './simulation.mjs';
 const FOLDER = 'dist-simulation';
 
 /** What a simulation has no part of: the import from BullMQ, and the connections of ioredis. */
-const OUTSIDE = /^(bullmq|engines\/redis\/connection|engines\/redis\/scripts)\//;
+const OUTSIDE = /^(\.\.\/tools|engines\/redis\/connection|engines\/redis\/scripts)\//;
 
 /**
  * Switches off one guard of test/fleet/faults/mutations after the other, and tells which of them simulations notice.

@@ -68,6 +68,10 @@ const REFUSED = [
   ['lib/cli', 'lib/nest/module'],
   ['lib/cli', 'ioredis'],
   ['lib/composition', 'lib/cli'],
+  ['lib/composition', 'tools/import-bullmq'],
+  ['tools/import-bullmq', 'lib/cli'],
+  ['tools/import-bullmq', 'lib/producer'],
+  ['tools/import-bullmq', 'ioredis'],
 ] as const;
 
 const ALLOWED = [
@@ -79,6 +83,7 @@ const ALLOWED = [
   ['lib/nest/module', 'lib/composition'],
   ['lib/engines/embedded', 'lib/store'],
   ['lib/testing', 'lib/engines/embedded'],
+  ['lib/cli', 'tools/import-bullmq'],
 ] as const;
 
 describe('the linter', () => {
@@ -90,13 +95,13 @@ describe('the linter', () => {
     for (const file of ['.dependency-cruiser.mjs', 'tsconfig.json']) await copyFile(file, join(folder, file));
     await symlink(resolve('node_modules'), join(folder, 'node_modules'));
     for (const [, to] of [...REFUSED, ...ALLOWED]) {
-      if (to.startsWith('lib/') && to !== 'lib/index') await plant(`${to}/target.ts`, 'export const planted = 1;\n');
+      if (isOurs(to) && to !== 'lib/index') await plant(`${to}/target.ts`, 'export const planted = 1;\n');
     }
     for (const [from, to] of [...REFUSED, ...ALLOWED]) await plant(fileOf(from, to), importOf(from, to));
     await plant('lib/consumer/one.ts', "import type { Two } from './two.js';\nexport interface One { two: Two }\n");
     await plant('lib/consumer/two.ts', "import type { One } from './one.js';\nexport interface Two { one: One }\n");
     const depcruise = resolve('node_modules/.bin/depcruise');
-    ({ stdout: report } = await run(depcruise, ['--output-type', 'err', 'lib'], { cwd: folder }).catch(
+    ({ stdout: report } = await run(depcruise, ['--output-type', 'err', 'lib', 'tools'], { cwd: folder }).catch(
       (error: { stdout: string }) => error,
     ));
   });
@@ -129,8 +134,13 @@ function fileOf(from: string, to: string): string {
 }
 
 function importOf(from: string, to: string): string {
-  const path = to.startsWith('lib/') ? relativePath(dirname(fileOf(from, to)), to) : to;
+  const path = isOurs(to) ? relativePath(dirname(fileOf(from, to)), to) : to;
   return `import * as planted from '${path}';\nexport const used = planted;\n`;
+}
+
+/** Whether it is a folder, and no package. */
+function isOurs(to: string): boolean {
+  return /^(lib|tools)\//.test(to);
 }
 
 function relativePath(from: string, to: string): string {
