@@ -2,9 +2,46 @@ import { enumerate } from '../checks/describe.js';
 import { MAX_DELAY } from '../checks/limits.js';
 import { assertOneOf, assertOptions } from '../checks/validate.js';
 import { quoted } from '../log.js';
-import { type Duration, describeDuration, parseDuration } from '../time/duration.js';
+import { describeDuration, type Duration, parseDuration } from '../time/duration.js';
 import { retryAfterOf } from '../time/retry-after.js';
-import { DelayQueueError, defineKind } from './delay-queue.error.js';
+import { defineKind, DelayQueueError } from './delay-queue.error.js';
+
+/**
+ * A message could not be pushed to its URL: the attempt has failed, and the message comes again by its backoff, or is a dead letter. A
+ * backoff function is given it.
+ *
+ * @publicApi
+ */
+export class PushFailedError extends DelayQueueError {
+  static {
+    defineKind(this, 'PUSH_FAILED');
+  }
+
+  readonly code = 'PUSH_FAILED';
+
+  constructor(
+    message: string,
+    /** What the server has answered; `undefined` if it has not, such as if the connection failed. */
+    readonly status?: number,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/**
+ * A client has failed to emit the event of a message: the attempt has failed, and the message comes again by its backoff, or is a dead
+ * letter. What the client has thrown is the `cause`. A backoff function is given it.
+ *
+ * @publicApi
+ */
+export class ForwardFailedError extends DelayQueueError {
+  static {
+    defineKind(this, 'FORWARD_FAILED');
+  }
+
+  readonly code = 'FORWARD_FAILED';
+}
 
 /**
  * Thrown by a handler if retrying cannot help: the message becomes a dead letter at once.

@@ -18,7 +18,7 @@ export type { ExplainFacts, Explanation } from '../admin/explain.js';
 export type { FleetReceiver as Receiver } from '../admin/fleet.js';
 export type { PartitionStatus as PartitionStats, TopicCounters, TopicStats } from '../admin/topic-stats.js';
 export type { PayloadIssue } from '../checks/payload-issues.js';
-export type { FailedAttempt } from '../messages/failed-attempt.js';
+export type { FailedAttempt } from '../messages/failure.js';
 export type { Failure, FailureCause } from '../messages/failure.js';
 export type { CancelTaggedResult } from '../producer/message-changes.js';
 export type { Problem, PublishedMessage, Schedule };

@@ -26,7 +26,7 @@ import { SCHEDULE_RULES } from '../schedules/check-schedule.js';
 import type { ScheduleRule, ScheduledMessageOptions } from '../schedules/schedule.interface.js';
 import { MAX_BATCH } from '../store/partition.js';
 import type { Duration } from '../time/duration.js';
-import { TIME_FORMS, isoToEpoch } from '../time/iso-time.js';
+import { isoToEpoch, TIME_FORMS } from '../time/date.js';
 import type { LocalTime } from '../time/local-time.js';
 import { MAX_MANY, MAX_WAIT } from './limits.js';
 

@@ -6,7 +6,7 @@ import { partitionCount } from '../../lib/store/partitions.js';
 import { MAX_DELAY } from '../../lib/checks/limits.js';
 import { partitionOf } from '../../lib/messages/partitioner.js';
 import type { PublishOptions } from '../../lib/messages/publish-options.interface.js';
-import { readablePart } from '../../lib/messages/readable-part.js';
+import { readablePart } from '../../lib/messages/envelope.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import type { DelayQueueProducer } from '../../lib/producer/delay-queue.producer.js';
 import { MessageChanges } from '../../lib/producer/message-changes.js';

@@ -5,7 +5,7 @@ import { usageError } from '../cli-error.js';
 import type { AddCommand } from '../command.js';
 import { EXIT } from '../exit-codes.js';
 import { toDuration, toNumber, toTime } from '../given-values.js';
-import { TIME_FORMS } from '../../time/iso-time.js';
+import { TIME_FORMS } from '../../time/date.js';
 import { example } from '../program.js';
 import { type Column, table } from '../table.js';
 import { shownNumber } from '../text.js';

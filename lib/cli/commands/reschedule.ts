@@ -4,7 +4,7 @@ import { usageError } from '../cli-error.js';
 import type { AddCommand } from '../command.js';
 import { toDuration, toTime } from '../given-values.js';
 import { chosenOf, manyCommand } from '../message-filter-options.js';
-import { TIME_FORMS } from '../../time/iso-time.js';
+import { TIME_FORMS } from '../../time/date.js';
 import { example } from '../program.js';
 
 export const reschedule: AddCommand = (program, cli) => {
