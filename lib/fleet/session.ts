@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Broker, Unsubscribe } from '../store/broker.interface.js';
 import type { Owner } from '../store/fleet/owner.js';
 import type { Heartbeat, SessionRecord } from '../store/fleet/sessions.js';
@@ -13,22 +12,7 @@ import { Loop } from '../time/loop.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { FleetMember } from './fleet-member.interface.js';
 import { FleetView, type LiveSession } from './fleet-view.js';
-
-/** The topics that this process handles, and the name of their list. */
-interface OwnTopics {
-  readonly digest: string;
-  /** Sorted. */
-  readonly topics: ReadonlySet<string>;
-}
-
-function ownTopics(given: readonly string[]): OwnTopics {
-  const topics = new Set(given.toSorted());
-  const digest = createHash('sha256')
-    .update(JSON.stringify([...topics]))
-    .digest('base64url')
-    .slice(0, 22);
-  return { digest, topics };
-}
+import { type OwnTopics, ownTopics } from './own-topics.js';
 
 /** A session lasts for so many heartbeats: one may fail, and those who look at it need one to see that it stands still. */
 const HEARTBEATS_PER_SESSION = 2;

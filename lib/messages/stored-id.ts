@@ -30,7 +30,7 @@ const digitOf = valuesOf(DIGITS);
 const valueOf = valuesOf(LETTERS);
 
 /** Both forms, one after the other. Reused for each UUID, since joining texts takes several times as long. */
-const text = Buffer.from(LONG + MARK.padEnd(SHORT_LENGTH));
+const forms = Buffer.from(LONG + MARK.padEnd(SHORT_LENGTH));
 const read = new Uint8Array(UUID_BYTES);
 /** The text to decode, as bytes: reading a text character by character may take twice as long. */
 const given = Buffer.alloc(LONG_LENGTH);
@@ -39,7 +39,7 @@ const given = Buffer.alloc(LONG_LENGTH);
 export function toUuidText(bytes: Uint8Array): UuidText {
   writeLong(bytes);
   writeShort(bytes);
-  const both = text.toString('latin1');
+  const both = forms.toString('latin1');
   return { long: both.slice(0, LONG_LENGTH), short: both.slice(LONG_LENGTH) };
 }
 
@@ -47,22 +47,22 @@ export function toUuidText(bytes: Uint8Array): UuidText {
 export function shortenUuid(long: string): string | undefined {
   if (!readLong(long)) return undefined;
   writeShort(read);
-  return text.toString('latin1', LONG_LENGTH);
+  return forms.toString('latin1', LONG_LENGTH);
 }
 
 /** @returns `undefined` if this is not the short form of a UUID */
 export function lengthenUuid(short: string): string | undefined {
   if (!readShort(short)) return undefined;
   writeLong(read);
-  return text.toString('latin1', 0, LONG_LENGTH);
+  return forms.toString('latin1', 0, LONG_LENGTH);
 }
 
 function writeLong(bytes: Uint8Array): void {
   for (let i = 0; i < UUID_BYTES; i++) {
     const byte = bytes[i] as number;
     const place = PLACES[i] as number;
-    text[place] = DIGITS[byte >> 4] as number;
-    text[place + 1] = DIGITS[byte & 0xf] as number;
+    forms[place] = DIGITS[byte >> 4] as number;
+    forms[place + 1] = DIGITS[byte & 0xf] as number;
   }
 }
 
@@ -84,14 +84,14 @@ function writeShort(bytes: Uint8Array): void {
   let at = LONG_LENGTH + MARK.length;
   for (let i = 0; i < LAST; i += 3) {
     const bits = ((bytes[i] as number) << 16) | ((bytes[i + 1] as number) << 8) | (bytes[i + 2] as number);
-    text[at++] = LETTERS[bits >> 18] as number;
-    text[at++] = LETTERS[(bits >> 12) & 0x3f] as number;
-    text[at++] = LETTERS[(bits >> 6) & 0x3f] as number;
-    text[at++] = LETTERS[bits & 0x3f] as number;
+    forms[at++] = LETTERS[bits >> 18] as number;
+    forms[at++] = LETTERS[(bits >> 12) & 0x3f] as number;
+    forms[at++] = LETTERS[(bits >> 6) & 0x3f] as number;
+    forms[at++] = LETTERS[bits & 0x3f] as number;
   }
   const last = bytes[LAST] as number;
-  text[at++] = LETTERS[last >> 2] as number;
-  text[at] = LETTERS[(last & 0x3) << 4] as number;
+  forms[at++] = LETTERS[last >> 2] as number;
+  forms[at] = LETTERS[(last & 0x3) << 4] as number;
 }
 
 function readShort(short: string): boolean {
