@@ -1,5 +1,5 @@
-import type { EditResult } from '../admin/edit-payload.js';
-import type { RescheduleResult } from '../store/messages/change-message.js';
+import type { EditResult } from '../admin/index.js';
+import type { RescheduleResult } from '../index.js';
 import type { Cli, Queues } from './cli.js';
 import { shown } from './text.js';
 

@@ -1,5 +1,5 @@
-import type { ClearCounts } from '../admin/bulk-options.js';
-import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
+import type { ClearCounts } from '../admin/index.js';
+import type { DelayQueueAdmin } from '../index.js';
 import { type BulkCall, runBulk } from './bulk.js';
 import type { Cli } from './cli.js';
 import { TOPIC } from './command.js';

@@ -1,7 +1,7 @@
 import { Option } from '@commander-js/extra-typings';
-import type { DeadLetterFilter } from '../admin/dead-letter-filter.js';
-import { FAILURE_REASONS, type FailureReason } from '../messages/failure.js';
-import type { MessageRef } from '../messages/message-ref.js';
+import type { DeadLetterFilter } from '../admin/index.js';
+import type { FailureReason, MessageRef } from '../index.js';
+import { FAILURE_REASONS } from '../messages/failure.js';
 import { type CliError, notFound, usageError } from './cli-error.js';
 import { TOPIC } from './command.js';
 import { messageRef, toNumber, toTime } from './given-values.js';

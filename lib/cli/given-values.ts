@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { NoJsonError, parseExactJson } from '../checks/exact-json.js';
 import { SerializationError } from '../errors/publishing.errors.js';
-import type { MessageRef } from '../messages/message-ref.js';
+import type { MessageRef } from '../index.js';
 import { isoToEpoch, TIME_FORMS } from '../time/date.js';
 import { usageError } from './cli-error.js';
 import { type Terminal, readInput } from './terminal.js';

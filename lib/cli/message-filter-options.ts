@@ -1,7 +1,6 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
-import type { BulkOptions } from '../admin/bulk-options.js';
-import type { MessageFilter } from '../admin/message-filter.js';
-import type { MessageRef } from '../messages/message-ref.js';
+import type { BulkOptions, MessageFilter } from '../admin/index.js';
+import type { MessageRef } from '../index.js';
 import { usageError } from './cli-error.js';
 import { TOPIC } from './command.js';
 import { messageRef, toNumber, toTime } from './given-values.js';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { RedisSettings } from '../engines/redis/connection/redis-settings.js';
+import type { RedisSettings } from '../index.js';
 import { isPlainObject } from '../checks/kinds.js';
 import { usageError } from './cli-error.js';
 

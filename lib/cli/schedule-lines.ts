@@ -1,4 +1,4 @@
-import type { Schedule } from '../schedules/schedule.interface.js';
+import type { Schedule } from '../index.js';
 import type { Paint } from './paint.js';
 import { type Column, pairs } from './table.js';
 import { shown, shownNumber, shownValue, told } from './text.js';

@@ -1,5 +1,4 @@
-import type { AuditedAction } from '../events/audit-log.js';
-import type { BulkOptions, BulkResult } from '../admin/bulk-options.js';
+import type { AuditedAction, BulkOptions, BulkResult } from '../admin/index.js';
 import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import { Refusal } from '../http/refusal.js';
 import { type Input, type Route, type Routes, type Sees, route } from './route.js';

@@ -13,7 +13,7 @@ import {
 } from '../http/respond.js';
 import { type FoundRoute, Router } from '../http/router.js';
 import type { Log } from '../log.js';
-import type { TopicRef } from '../messages/topic.js';
+import type { TopicRef } from '../index.js';
 import type { GatewayRight, ServedTopics } from './access.js';
 import { operationOf } from './idempotency.js';
 import type { GatewayLimits } from './limits.js';

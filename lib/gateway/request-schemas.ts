@@ -18,12 +18,10 @@ import {
   schemaOf,
   text,
 } from '../checks/rules.js';
-import type { ReceiveOptions } from '../consumer/delay-queue.receiver.js';
+import type { PublishOptions, ReceiveOptions, ScheduledMessageOptions, ScheduleRule } from '../index.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { DELIVER_AT, MESSAGE_RULES, PUBLISH_RULES } from '../messages/message-options.js';
-import type { PublishOptions } from '../messages/publish-options.interface.js';
 import { SCHEDULE_RULES } from '../schedules/check-schedule.js';
-import type { ScheduleRule, ScheduledMessageOptions } from '../schedules/schedule.interface.js';
 import { MAX_BATCH } from '../store/partition.js';
 import type { Duration } from '../time/duration.js';
 import { isoToEpoch, TIME_FORMS } from '../time/date.js';

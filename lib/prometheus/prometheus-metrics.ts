@@ -1,14 +1,7 @@
 import { type Aggregator, Counter, Gauge, Histogram, type Metric, register, type Registry } from 'prom-client';
 import { ConfigurationError } from '../errors/options.errors.js';
-import type { BackgroundErrorSource, MissedEvent } from '../events/queue-events.interface.js';
-import type {
-  DelayQueueMetrics,
-  HandleOutcome,
-  MetricsReading,
-  PublishOutcome,
-  TopicBacklog,
-  TopicConsumption,
-} from '../monitoring/delay-queue-metrics.interface.js';
+import type { MetricsReading, TopicBacklog, TopicConsumption } from '../admin/index.js';
+import type { BackgroundErrorSource, DelayQueueMetrics, HandleOutcome, MissedEvent, PublishOutcome } from '../index.js';
 import { type CheckedOptions, checkOptions, type PrometheusMetricsOptions } from './prometheus-options.js';
 
 type Instruments = ReturnType<typeof createInstruments>;

@@ -1,4 +1,4 @@
-import type { Agenda, AgendaBucket, TopicAgenda } from '../../admin/agenda.js';
+import type { Agenda, AgendaBucket, TopicAgenda } from '../../admin/index.js';
 import { parseDuration } from '../../time/duration.js';
 import type { Cli } from '../cli.js';
 import { usageError } from '../cli-error.js';

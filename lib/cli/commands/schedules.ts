@@ -1,5 +1,5 @@
 import { didYouMean } from '../../checks/nearest.js';
-import type { Schedule } from '../../schedules/schedule.interface.js';
+import type { Schedule } from '../../index.js';
 import type { Cli, Queues } from '../cli.js';
 import { type CliError, notFound, toldError } from '../cli-error.js';
 import { type AddCommand, SCHEDULE } from '../command.js';
