@@ -1,5 +1,7 @@
-// Which folder of lib may import what. `npm run lint` holds it, type-only imports included, and test/package/layers.spec.ts
+// Which folder of lib and tools may import what. `npm run lint` holds it, type-only imports included, and test/package/layers.spec.ts
 // plants what it has to refuse.
+
+import { posix } from 'node:path';
 
 /** What every folder may import. Its folders know each other, but no two files import each other. */
 const GROUND = ['errors', 'checks', 'time', 'log', 'package-copies', 'version'];
@@ -21,8 +23,70 @@ const RUNTIME = [...CONSUMER, 'producer', 'schedules', 'admin', 'monitoring', ..
 const STORE = ['store', 'store/lua'];
 const REDIS = ['engines/redis', 'engines/redis/scripts', 'engines/redis/connection'];
 
+/** Where faces begin: what applications import. */
+const ENTRIES = ['index', 'admin/index'];
+
 /**
- * From the ground up: what a folder may import beside the ground and itself, and which packages.
+ * What faces take beside the entries, HTTP and the ground, file by file: what applications have no use for, and functions of which the
+ * entry would load Nest. A face that needs one more has to say why here; test/package/layers.spec.ts tells which nobody needs any more.
+ */
+export const INNER = {
+  cli: [
+    // It connects as applications do, but without Nest, and to whatever is given.
+    'composition/assert-redis',
+    'composition/create-delay-queue-admin',
+    'composition/delay-queue.connection',
+    'composition/open-gateway-connection',
+    'engines/embedded/process-server',
+    // The other Redis of an import.
+    'engines/redis/connection/redis-clients',
+    'engines/redis/connection/redis-connection',
+    // The command `acl`.
+    'engines/redis/scripts/rights',
+    // What can be given, and what is wrong with it.
+    'admin/peek',
+    'messages/message-options',
+    'messages/topic',
+    // What is late, and failures in words: as in the dashboard.
+    'admin/topic-stats',
+    'messages/failure',
+  ],
+  dashboard: [
+    'nest/decorators/delay-queue.tokens',
+    'events/audit-log',
+    'admin/topic-stats',
+    'admin/viewed-messages',
+    'schedules/last-runs',
+    // Types that the entry has too: the pages are checked with them, without Nest.
+    'admin/delay-queue.admin',
+    'events/delay-queue.events',
+    'messages/failure',
+    'messages/message-ref',
+    'schedules/delay-queue.schedules',
+    'schedules/schedule.interface',
+  ],
+  gateway: [
+    'nest/decorators/delay-queue.tokens',
+    'events/audit-log',
+    // What can be given, of which its schemas are made.
+    'messages/message-options',
+    'messages/topic',
+    'schedules/check-schedule',
+    'store/partition',
+    // Calls that can be made again.
+    'messages/operation',
+    // Messages that a program has in hand.
+    'consumer/pulling/receipt',
+    'consumer/pulling/received-outcome',
+    'consumer/pulling/room',
+    'messages/publish-many.error',
+  ],
+  opentelemetry: ['messages/failure', 'messages/handler-results', 'messages/publish-many.error'],
+  terminus: ['nest/decorators/delay-queue.tokens'],
+};
+
+/**
+ * From the ground up: what a folder, as seen from lib, may import beside the ground and itself, and which packages.
  *
  * @type {Record<string, { folders?: string[]; packages?: string[] }>}
  */
@@ -105,60 +169,31 @@ const LAYERS = {
     packages: ['@nestjs/common', '@nestjs/core', 'ioredis', 'uuid'],
   },
   terminus: {
-    folders: ['nest/decorators', 'monitoring'],
+    folders: [...ENTRIES, ...INNER.terminus],
     packages: ['@nestjs/common', '@nestjs/core', '@nestjs/terminus'],
   },
-  // It knows the keys of BullMQ, of which it needs nothing else.
-  bullmq: { folders: ['producer', 'admin', 'engines/redis/connection', 'store', 'messages'] },
-  // It needs no Nest, and nothing else needs it.
-  cli: {
+  // It knows the keys of BullMQ, of which it needs nothing else, and reaches the queues through one file.
+  '../tools/import-bullmq/import-goal': { folders: ['../tools/import-bullmq', 'producer', 'store', 'messages'] },
+  '../tools/import-bullmq': {
     folders: [
-      'bullmq',
-      'composition',
-      'dashboard',
-      'gateway',
-      'http',
-      'admin/catalogue',
-      'admin',
-      'schedules',
-      'events',
-      'store',
-      'engines/redis/scripts',
-      'engines/redis/connection',
-      'engines/embedded',
+      '../tools/import-bullmq/import-goal',
+      'engines/redis/connection/redis-connection',
+      'admin/fingerprint',
       'messages',
     ],
+  },
+  // It needs no Nest, and nothing else needs it. It serves two other faces.
+  cli: {
+    folders: [...ENTRIES, 'http', 'admin/catalogue', 'dashboard', 'gateway', '../tools/import-bullmq', ...INNER.cli],
     packages: ['@commander-js/extra-typings', 'rxjs'],
   },
-  prometheus: { folders: ['monitoring', 'events'], packages: ['prom-client'] },
+  prometheus: { folders: ENTRIES, packages: ['prom-client'] },
   dashboard: {
-    folders: [
-      'http/mount',
-      'http',
-      'nest/decorators',
-      'admin/catalogue',
-      'admin',
-      'store',
-      'schedules',
-      'events',
-      'messages',
-    ],
+    folders: [...ENTRIES, 'http/mount', 'http', 'admin/catalogue', ...INNER.dashboard],
     packages: ['@nestjs/common', 'rxjs'],
   },
   gateway: {
-    folders: [
-      'http/mount',
-      'http',
-      'nest/decorators',
-      'consumer/pulling',
-      'consumer',
-      'producer',
-      'admin',
-      'schedules',
-      'events',
-      'store',
-      'messages',
-    ],
+    folders: [...ENTRIES, 'http/mount', 'http', ...INNER.gateway],
     packages: ['@nestjs/common', 'uuid'],
   },
   // It runs in a browser, so of the rest it takes types alone; the build fails at anything else.
@@ -166,22 +201,22 @@ const LAYERS = {
     folders: ['dashboard', 'admin', 'schedules', 'events', 'messages'],
     packages: ['preact', '@preact/signals', 'uplot', 'cronstrue', 'vite'],
   },
-  opentelemetry: { folders: ['middleware', 'messages'], packages: ['@opentelemetry/api'] },
+  opentelemetry: { folders: [...ENTRIES, ...INNER.opentelemetry], packages: ['@opentelemetry/api'] },
 };
 
-/** A pattern of the files of a folder, or of one file at the top of lib; without its subfolders where they are layers. */
+/** A pattern of the files of a folder, or of one file; without its subfolders where they are layers. */
 function filesOf(layer) {
   const inner = Object.keys(LAYERS)
     .filter((other) => other.startsWith(`${layer}/`))
     .map((other) => other.slice(layer.length + 1));
   const without = inner.length > 0 ? `(?!(${inner.join('|')})(/|\\.ts$))` : '';
-  return `^lib/${layer}(\\.ts$|/${without})`;
+  return `^${posix.join('lib', layer)}(\\.ts$|/${without})`;
 }
 
 const layerRules = Object.entries(LAYERS).map(([layer, { folders = [], packages = [] }]) => ({
   name: layer,
   severity: 'error',
-  comment: `lib/${layer} may import ${[...folders, ...packages].join(', ') || 'nothing'} beside the ground.`,
+  comment: `${posix.join('lib', layer)} may import ${[...folders, ...packages].join(', ') || 'nothing'} beside the ground.`,
   from: { path: filesOf(layer) },
   to: {
     dependencyTypesNot: ['core'],
@@ -214,6 +249,13 @@ export default {
       },
     },
     ...layerRules,
+    {
+      name: 'types-of-the-entry',
+      severity: 'error',
+      comment: 'The entry loads Nest, which whoever takes a type of it need not have.',
+      from: { path: filesOf('(cli|dashboard|gateway|opentelemetry|prometheus)') },
+      to: { path: filesOf('index'), dependencyTypesNot: ['type-only'] },
+    },
   ],
   options: {
     tsPreCompilationDeps: true,

@@ -16,10 +16,7 @@ export type {
   RedisSettings,
   TopicOptions,
 } from './composition/delay-queue-options.interface.js';
-export type {
-  DelayQueueAsyncOptions,
-  DelayQueueOptionsFactory,
-} from './nest/module/delay-queue-async-options.interface.js';
+export type { DelayQueueAsyncOptions, DelayQueueOptionsFactory } from './nest/module/delay-queue.module.js';
 
 export {
   InjectDelayQueueAdmin,
@@ -38,7 +35,7 @@ export type { PublishedMessage, PublishOptions } from './messages/publish-option
 export type { ReplicaOptions } from './messages/replicas.js';
 export type { PayloadSerializer } from './messages/serializer.js';
 export { type Topic, type TopicRef, topic } from './messages/topic.js';
-export type { DelayQueueTopics } from './messages/delay-queue-topics.interface.js';
+export type { DelayQueueTopics } from './messages/payload-types.js';
 export type { HandledPayload, NamedTopic, PublishedPayload, TopicName } from './messages/payload-types.js';
 export type { MessageRef } from './messages/message-ref.js';
 export type { CancelResult, RescheduleResult } from './store/messages/change-message.js';
@@ -51,7 +48,7 @@ export {
   type HandlerMethodFor,
 } from './nest/decorators/delayed-handler.decorator.js';
 export { OnDeadLetter, type OnDeadLetterOptions } from './nest/decorators/on-dead-letter.decorator.js';
-export type { DeadLetter } from './messages/dead-letter.interface.js';
+export type { DeadLetter } from './messages/delayed-message.interface.js';
 export { Message, Payload } from './nest/decorators/parameter.decorators.js';
 export { DelayQueueContext } from './nest/handlers/delay-queue-context.js';
 export type { HandlerOptions } from './nest/decorators/handler-options.interface.js';
@@ -105,7 +102,7 @@ export type {
   MissedEvent,
   QueueEvents,
 } from './events/queue-events.interface.js';
-export type { FailedAttempt } from './messages/failed-attempt.js';
+export type { FailedAttempt } from './messages/failure.js';
 export type { Failure, FailureCause, FailureReason } from './messages/failure.js';
 export type { PayloadIssue } from './checks/payload-issues.js';
 
@@ -124,7 +121,7 @@ export {
   UnhandledTopicError,
 } from './errors/operation.errors.js';
 export { ConfigurationError, InvalidArgumentError } from './errors/options.errors.js';
-export { ForwardFailedError, PushFailedError } from './errors/outbound.errors.js';
+export { ForwardFailedError, PushFailedError } from './errors/handling.errors.js';
 export { DelayQueueError } from './errors/delay-queue.error.js';
 export {
   DeliveryAbortedError,

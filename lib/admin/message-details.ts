@@ -3,9 +3,8 @@ import type { Partition } from '../store/partition.js';
 import type { FinishedOutcome } from '../errors/publishing.errors.js';
 import { toDate } from '../time/date.js';
 import { type StoredBackoff, toStoredBackoff } from '../messages/backoff.js';
-import type { FailedAttempt } from '../messages/failed-attempt.js';
-import type { Failure } from '../messages/failure.js';
-import { readablePart } from '../messages/readable-part.js';
+import type { FailedAttempt, Failure } from '../messages/failure.js';
+import { readablePart } from '../messages/envelope.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import { fromStoredId } from '../messages/stored-id.js';
 

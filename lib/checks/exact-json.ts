@@ -1,7 +1,57 @@
 import { SerializationError } from '../errors/publishing.errors.js';
-import { isExactNumber } from './exact-number.js';
-import { escapeOf, isHalf, isWhole, unitAt } from './half-characters.js';
 import { jsonPath } from './json-path.js';
+
+const SMALL_A = 97;
+
+/** Whether a unit of UTF-16 is a surrogate: two of them are a character. */
+function isHalf(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdfff;
+}
+
+export function isWhole(first: number, second: number | undefined): boolean {
+  return first < 0xdc00 && second !== undefined && second >= 0xdc00 && second <= 0xdfff;
+}
+
+function escapeOf(unit: number): string {
+  return `\\u${unit.toString(16)}`;
+}
+
+/** The unit of UTF-16 that `\u` and four digits stand for; `undefined` if they do not stand there. */
+function unitAt(text: string, at: number): number | undefined {
+  if (text.charCodeAt(at) !== BACKSLASH || text.charCodeAt(at + 1) !== SMALL_U) return undefined;
+  let unit = 0;
+  for (let i = at + 2; i < at + 6; i++) {
+    const code = text.charCodeAt(i);
+    const letter = (code | SMALL) - SMALL_A;
+    if (code >= ZERO && code <= ZERO + 9) unit = unit * 16 + code - ZERO;
+    else if (letter >= 0 && letter < 6) unit = unit * 16 + 10 + letter;
+    else return undefined;
+  }
+  return unit;
+}
+
+const FORM = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** Whether a number in JSON has the same digits once it was read as a double and written again: not one above 2^53 between two doubles, -0 or 1e400. */
+function isExactNumber(text: string): boolean {
+  const written = String(Number(text));
+  // Nearly all are written as everybody writes them.
+  return written === text || decimalOf(written) === decimalOf(text);
+}
+
+/** The same text for every way to write a decimal number; what is none is itself. */
+function decimalOf(text: string): string {
+  const [, sign, whole = '', part = '', exponent = '0'] = FORM.exec(text) ?? [];
+  if (sign === undefined) return text;
+  const digits = whole + part;
+  // By hand: an expression for the zeros at the end takes the square of their number where more digits follow.
+  let begin = 0;
+  while (digits.charCodeAt(begin) === ZERO) begin++;
+  let end = digits.length;
+  while (end > begin && digits.charCodeAt(end - 1) === ZERO) end--;
+  if (begin === end) return `${sign}0`;
+  return `${sign}${digits.slice(begin, end)}e${whole.length - begin + Number(exponent)}`;
+}
 
 /** How deep a text may be nested: readers of other languages give up soon after, such as PHP. */
 export const MAX_DEPTH = 512;

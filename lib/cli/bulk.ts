@@ -1,4 +1,4 @@
-import type { BulkOptions, BulkResult } from '../admin/bulk-options.js';
+import type { BulkOptions, BulkResult } from '../admin/index.js';
 import type { Cli, Queues } from './cli.js';
 import { CliError } from './cli-error.js';
 import { EXIT } from './exit-codes.js';

@@ -1,6 +1,4 @@
-import type { ExplainCause } from '../admin/explain-causes.js';
-import type { ExplainFacts } from '../admin/explain.js';
-import type { MessageDetails } from '../admin/message-details.js';
+import type { ExplainCause, ExplainFacts, MessageDetails } from '../admin/index.js';
 import { shown } from './text.js';
 
 /** What commands name. */

@@ -1,8 +1,7 @@
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
-import type { DeadLetterFilter } from '../admin/dead-letter-filter.js';
-import type { MessageFilter } from '../admin/message-filter.js';
-import { FAILURE_REASONS, type FailureReason } from '../messages/failure.js';
-import type { MessageRef } from '../messages/message-ref.js';
+import type { DeadLetterFilter, MessageFilter } from '../admin/index.js';
+import type { FailureReason, MessageRef } from '../index.js';
+import { FAILURE_REASONS } from '../messages/failure.js';
 import { usageError } from './cli-error.js';
 import { TOPIC } from './command.js';
 import { messageRef, toTime } from './given-values.js';

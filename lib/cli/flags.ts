@@ -1,7 +1,7 @@
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import type { AnyRules, JsonSchema } from '../checks/rules.js';
 import { PUBLISH_RULES } from '../messages/message-options.js';
-import { TIME_FORMS } from '../time/iso-time.js';
+import { TIME_FORMS } from '../time/date.js';
 import { readJson, toDuration, toHeaders, toNumber, toTags, toTime } from './given-values.js';
 import type { Terminal } from './terminal.js';
 

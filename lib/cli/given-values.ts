@@ -1,11 +1,10 @@
-import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { readFileSync } from 'node:fs';
-import type { RedisSettings } from '../engines/redis/connection/redis-settings.js';
+import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { NoJsonError, parseExactJson } from '../checks/exact-json.js';
 import { isPlainObject } from '../checks/kinds.js';
 import { SerializationError } from '../errors/publishing.errors.js';
-import type { MessageRef } from '../messages/message-ref.js';
-import { TIME_FORMS, isoToEpoch } from '../time/iso-time.js';
+import type { MessageRef, RedisSettings } from '../index.js';
+import { isoToEpoch, TIME_FORMS } from '../time/date.js';
 import { usageError } from './cli-error.js';
 import { type Terminal, readInput } from './terminal.js';
 

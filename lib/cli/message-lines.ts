@@ -1,5 +1,6 @@
-import type { MessageDetails } from '../admin/message-details.js';
-import { type Failure, summaryOf } from '../messages/failure.js';
+import type { MessageDetails } from '../admin/index.js';
+import type { Failure } from '../index.js';
+import { summaryOf } from '../messages/failure.js';
 import type { Paint } from './paint.js';
 import { type Column, type Pair, pairs } from './table.js';
 import { shown, shownLines, shownValue, told } from './text.js';

@@ -1,6 +1,6 @@
-import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
-import type { FleetReceiver } from '../admin/fleet.js';
-import { LATE, type TopicStats, oldestOverdueOf } from '../admin/topic-stats.js';
+import type { FleetReceiver, TopicStats } from '../admin/index.js';
+import type { DelayQueueAdmin } from '../index.js';
+import { LATE, oldestOverdueOf } from '../admin/topic-stats.js';
 import { type ToldError, toldError } from './cli-error.js';
 import { explaining } from './commands-for-cause.js';
 import type { Paint } from './paint.js';

@@ -1,4 +1,4 @@
-import type { FleetReceiver } from '../admin/fleet.js';
+import type { FleetReceiver } from '../admin/index.js';
 import type { Paint } from './paint.js';
 import type { Column } from './table.js';
 import { shown, shownNumber } from './text.js';

@@ -1,6 +1,6 @@
 import { isMainThread } from 'node:worker_threads';
 import type { Broker } from '../store/broker.interface.js';
-import { noRedis } from '../engines/redis/connection/no-redis.js';
+import { noRedis } from '../engines/redis/connection/redis-clients.js';
 import { createRedisBroker } from '../engines/redis/redis.broker.js';
 import type { Role } from '../engines/redis/scripts/rights.js';
 import type { MessageHandler } from '../consumer/message-handler.interface.js';

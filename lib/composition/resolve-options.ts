@@ -1,22 +1,22 @@
 import type { RetentionLimits } from '../store/dead-letters/retention.js';
 import type { TopicLimits } from '../store/deliveries/limits.js';
-import type { HistorySettings } from '../store/records/process-records.js';
+import { type HistorySettings, MAX_SPANS, MINUTE } from '../store/records/process-records.js';
 import type { RedisSettings } from '../engines/redis/connection/redis-settings.js';
 import { describe } from '../checks/describe.js';
 import { MAX_PARTITIONS } from '../checks/limits.js';
 import { isPlainObject } from '../checks/kinds.js';
 import {
-  type Rule,
-  type Rules,
   applyRules,
   asGiven,
   duration,
   integer,
   oneOf,
   orElse,
+  type Rule,
+  type Rules,
   trueOrFalse,
 } from '../checks/rules.js';
-import { asConfiguration } from '../checks/validate.js';
+import { asConfiguration, assertOptions } from '../checks/validate.js';
 import type { ConsumerSettings } from '../consumer/consumer-context.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { DEFAULT_BACKOFF } from '../messages/backoff.js';
@@ -27,7 +27,7 @@ import { type MiddlewareLayers, resolveMiddleware } from '../middleware/middlewa
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 import { DEFAULT_ATTEMPTS, type TopicSettings } from '../fleet/topic-settings.interface.js';
 import { resolveForward } from '../outbound/forward/resolve-forward.js';
-import type { OutboundTarget } from '../outbound/outbound-target.js';
+import type { OutboundTarget } from '../outbound/outbound-handlers.js';
 import { resolvePush } from '../outbound/push/resolve-push.js';
 import { assertRedis } from './assert-redis.js';
 import type {
@@ -40,8 +40,26 @@ import type {
   RateLimitOptions,
   TopicOptions,
 } from './delay-queue-options.interface.js';
-import { resolveHistory } from './resolve-history.js';
 import { ATTEMPTS, BACKOFF, CALL_TIMEOUT, CONCURRENCY, LEASE, LIMIT, SERIALIZER } from './option-rules.js';
+import { parseDuration } from '../time/duration.js';
+
+const HOUR = 60 * MINUTE;
+const YEAR = 365 * 24 * HOUR;
+
+/** Lengths of spans that people can read off a chart, in minutes. */
+const SPANS = [1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 1440, 2880, 5760];
+
+/** @throws InvalidArgumentError */
+function resolveHistory(history: unknown): HistorySettings {
+  if (!isPlainObject(history)) {
+    throw new InvalidArgumentError(`history must be { keep }. Given: ${describe(history)}.`);
+  }
+  assertOptions('history', history, ['keep']);
+  const keep = parseDuration('history.keep', history['keep'], { min: HOUR, max: YEAR });
+  // The longest is long enough for a year.
+  const span = SPANS.find((minutes) => keep <= (MAX_SPANS - 1) * minutes * MINUTE) as number;
+  return { span, keep };
+}
 
 /** The options of a connection, checked and with all defaults filled in. Times in milliseconds. */
 export interface ResolvedOptions {

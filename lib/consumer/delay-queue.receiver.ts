@@ -5,9 +5,8 @@ import { type Rules, abortSignal, applyRules, duration, integer, orElse } from '
 import { ReceiverUnavailableError } from '../errors/operation.errors.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import { checkedConsumer } from '../messages/consumer-name.js';
-import type { DelayQueueTopics } from '../messages/delay-queue-topics.interface.js';
+import type { DelayQueueTopics, TopicName } from '../messages/payload-types.js';
 import type { SettleStatus } from '../messages/settle-status.js';
-import type { TopicName } from '../messages/payload-types.js';
 import { type Topic, checkedTopicName } from '../messages/topic.js';
 import { shareClass } from '../package-copies.js';
 import type { Clock } from '../time/clock.js';

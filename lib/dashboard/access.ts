@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { AuditedAction } from '../events/audit-log.js';
+import type { AuditedAction } from '../admin/index.js';
 
 /**
  * What a user may do in the dashboard. `'none'`: nothing. `'read'`: see everything, including payloads, and change nothing. `'operate'`:

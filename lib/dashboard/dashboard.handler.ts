@@ -1,8 +1,7 @@
 import { splitUrl } from '../http/framework.js';
 import { Refusal, refusalOf } from '../http/refusal.js';
-import { type Answering, type ServedRequest, respond } from '../http/respond.js';
+import { type Answering, type JsonAnswer, respond, type ServedRequest } from '../http/respond.js';
 import { Router, notAllowed } from '../http/router.js';
-import type { JsonAnswer } from '../http/send-json.js';
 import { type Clock, SystemClock } from '../time/clock.js';
 import { ACTING_ROUTES } from './acting.routes.js';
 import { PAGE, readAssets } from './assets.js';

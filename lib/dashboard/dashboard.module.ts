@@ -1,8 +1,7 @@
 import { type DynamicModule, Logger, Module } from '@nestjs/common';
 import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import { describe } from '../checks/describe.js';
-import { DEFAULT_CONNECTION } from '../nest/decorators/delay-queue.constants.js';
-import { tokensOf } from '../nest/decorators/delay-queue.tokens.js';
+import { DEFAULT_CONNECTION, tokensOf } from '../nest/decorators/delay-queue.tokens.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import type { DelayQueueEvents } from '../events/delay-queue.events.js';
 import { type HttpRequest, splitUrl } from '../http/framework.js';

@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import type { FleetEvent } from '../events/fleet-event.js';
+import type { FleetEvent } from '../admin/index.js';
 import type { EventStream } from './event-streams.js';
 import type { Viewer } from './viewer.js';
 import type { Told } from './watched-look.js';

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AuditedAction } from '../events/audit-log.js';
-import type { BulkProgress, BulkResult } from '../admin/bulk-options.js';
+import type { AuditedAction, BulkProgress, BulkResult } from '../admin/index.js';
 import type { Clock } from '../time/clock.js';
 import { toDate } from '../time/date.js';
 import { Refusal } from '../http/refusal.js';

@@ -1,6 +1,5 @@
-import type { DoctorReport } from '../admin/doctor.js';
-import type { WorkMinute } from '../admin/fleet.js';
-import { LATE, type TopicCounts, type TopicStats, oldestOverdueOf } from '../admin/topic-stats.js';
+import type { DoctorReport, TopicCounts, TopicStats, WorkMinute } from '../admin/index.js';
+import { LATE, oldestOverdueOf } from '../admin/topic-stats.js';
 import type { DashboardQueues } from './route.js';
 
 /** A topic in the overview. */

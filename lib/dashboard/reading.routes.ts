@@ -1,7 +1,4 @@
-import type { DoctorReport } from '../admin/doctor.js';
-import type { MessageDetails } from '../admin/message-details.js';
-import type { PeekState } from '../admin/peek.js';
-import type { Explanation } from '../admin/explain.js';
+import type { DoctorReport, Explanation, MessageDetails, PeekState } from '../admin/index.js';
 import type { LastRun } from '../schedules/last-runs.js';
 import type { Schedule } from '../schedules/schedule.interface.js';
 import { toDate } from '../time/date.js';

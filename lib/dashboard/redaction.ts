@@ -1,5 +1,5 @@
 import { inspect, isDeepStrictEqual } from 'node:util';
-import type { MessageDetails } from '../admin/message-details.js';
+import type { MessageDetails } from '../admin/index.js';
 import { isPlainObject } from '../checks/kinds.js';
 import type { Failure } from '../messages/failure.js';
 import type { Schedule } from '../schedules/schedule.interface.js';

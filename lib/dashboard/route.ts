@@ -1,8 +1,7 @@
 import type { Observable } from 'rxjs';
-import type { AuditedAction } from '../events/audit-log.js';
+import type { AuditedAction, FleetEvent } from '../admin/index.js';
 import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import type { MessageRef } from '../messages/message-ref.js';
-import type { FleetEvent } from '../events/fleet-event.js';
 import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import { Refusal } from '../http/refusal.js';
 import type { Clock } from '../time/clock.js';

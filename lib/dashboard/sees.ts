@@ -1,7 +1,4 @@
-import type { BulkResult } from '../admin/bulk-options.js';
-import type { DeadLetterFilter } from '../admin/dead-letter-filter.js';
-import type { MessageDetails } from '../admin/message-details.js';
-import type { MessageFilter } from '../admin/message-filter.js';
+import type { BulkResult, DeadLetterFilter, MessageDetails, MessageFilter } from '../admin/index.js';
 import type { ViewedMessages } from '../admin/viewed-messages.js';
 import { isPlainObject } from '../checks/kinds.js';
 import { Refusal } from '../http/refusal.js';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { splitUrl } from '../http/framework.js';
-import { isForLoopback } from '../http/loopback.js';
+import { isForLoopback } from '../http/foreign-page.js';
 import { Secret } from '../http/secret.js';
 import { type Serving, serve } from '../http/serve.js';
 import { DashboardHandler, type DashboardHandlerOptions } from './dashboard.handler.js';

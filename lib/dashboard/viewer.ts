@@ -1,4 +1,5 @@
-import { AUDITED_ACTIONS, type AuditedAction, checkedActor } from '../events/audit-log.js';
+import type { AuditedAction } from '../admin/index.js';
+import { AUDITED_ACTIONS, checkedActor } from '../events/audit-log.js';
 import { describe } from '../checks/describe.js';
 import { isPlainObject } from '../checks/kinds.js';
 import { type Rules, applyRules, oneOf, orElse, trueOrFalse } from '../checks/rules.js';

@@ -1,6 +1,4 @@
-import type { Agenda } from '../admin/agenda.js';
-import type { AuditEntries } from '../events/audit-log.js';
-import type { Fleet } from '../admin/fleet.js';
+import type { Agenda, AuditEntries, Fleet } from '../admin/index.js';
 import type { Overview } from './overview.js';
 import type { Viewer } from './viewer.js';
 

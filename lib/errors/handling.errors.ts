@@ -2,9 +2,50 @@ import { enumerate } from '../checks/describe.js';
 import { MAX_DELAY } from '../checks/limits.js';
 import { assertOneOf, assertOptions } from '../checks/validate.js';
 import { quoted } from '../log.js';
-import { type Duration, describeDuration, parseDuration } from '../time/duration.js';
+import { describeDuration, type Duration, parseDuration } from '../time/duration.js';
 import { retryAfterOf } from '../time/retry-after.js';
-import { DelayQueueError, defineKind } from './delay-queue.error.js';
+import { defineKind, DelayQueueError } from './delay-queue.error.js';
+
+/**
+ * A message could not be pushed to its URL: the attempt has failed, and the message comes again by its backoff, or is a dead letter. Only
+ * in failures, in events, and given to backoff functions.
+ *
+ * @see docs/guides/push.md
+ *
+ * @publicApi
+ */
+export class PushFailedError extends DelayQueueError {
+  static {
+    defineKind(this, 'PUSH_FAILED');
+  }
+
+  readonly code = 'PUSH_FAILED';
+
+  constructor(
+    message: string,
+    /** What the server has answered; `undefined` if it has not, such as if the connection failed. */
+    readonly status?: number,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/**
+ * A client could not emit a message: the attempt has failed, and the message comes again by its backoff, or is a dead letter. `cause` is
+ * what the client has thrown. Only in failures, in events, and given to backoff functions.
+ *
+ * @see docs/guides/forward.md
+ *
+ * @publicApi
+ */
+export class ForwardFailedError extends DelayQueueError {
+  static {
+    defineKind(this, 'FORWARD_FAILED');
+  }
+
+  readonly code = 'FORWARD_FAILED';
+}
 
 /**
  * Thrown by a handler if retrying cannot help: the message becomes a dead letter at once.

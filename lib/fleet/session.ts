@@ -52,7 +52,7 @@ export function sessionLength(heartbeat: number): number {
   return heartbeat * HEARTBEATS_PER_SESSION;
 }
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly log: Log;

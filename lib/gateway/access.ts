@@ -1,7 +1,8 @@
+import type { TopicRef } from '../index.js';
 import type { IncomingMessage } from 'node:http';
 import { describe } from '../checks/describe.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
-import { type TopicRef, checkedTopicName } from '../messages/topic.js';
+import { checkedTopicName } from '../messages/topic.js';
 
 /** All that can be allowed for a topic. */
 export const RIGHTS: readonly GatewayRight[] = ['publish', 'receive', 'read', 'operate'];

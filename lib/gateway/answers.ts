@@ -1,26 +1,26 @@
-import type { MessageDetails } from '../admin/message-details.js';
-import type {
-  ReceivedMessage as Received,
-  ExtendResult as ExtendStatus,
-} from '../consumer/pulling/received-message.js';
-import type { PublishedMessage } from '../messages/publish-options.interface.js';
-import type { SettleStatus } from '../messages/settle-status.js';
-import type { Schedule } from '../schedules/schedule.interface.js';
+import type { MessageDetails } from '../admin/index.js';
 import type {
   CancelResult as CancelOutcome,
+  ExtendResult as ExtendStatus,
+  PublishedMessage,
+  ReceivedMessage as Received,
   RescheduleResult as RescheduleOutcome,
-} from '../store/messages/change-message.js';
+  Schedule,
+  SettleStatus,
+} from '../index.js';
 import type { Problem } from './problem.js';
 
 // What is answered. Each type is a schema of the document under its name here, which scripts/setup/answer-table.mjs makes.
 
-export type { ExplainFacts, Explanation } from '../admin/explain.js';
-export type { FleetReceiver as Receiver } from '../admin/fleet.js';
-export type { PartitionStatus as PartitionStats, TopicCounters, TopicStats } from '../admin/topic-stats.js';
-export type { PayloadIssue } from '../checks/payload-issues.js';
-export type { FailedAttempt } from '../messages/failed-attempt.js';
-export type { Failure, FailureCause } from '../messages/failure.js';
-export type { CancelTaggedResult } from '../producer/message-changes.js';
+export type {
+  ExplainFacts,
+  Explanation,
+  FleetReceiver as Receiver,
+  PartitionStatus as PartitionStats,
+  TopicCounters,
+  TopicStats,
+} from '../admin/index.js';
+export type { CancelTaggedResult, FailedAttempt, Failure, FailureCause, PayloadIssue } from '../index.js';
 export type { Problem, PublishedMessage, Schedule };
 
 /** Several messages that were published. */

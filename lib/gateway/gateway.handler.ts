@@ -3,11 +3,17 @@ import { MAX_CONSUMER_LENGTH } from '../checks/limits.js';
 import { objectOf } from '../checks/rules.js';
 import { foreignPage } from '../http/foreign-page.js';
 import { type BodyRules, readJson, saysJson } from '../http/read-json.js';
-import { type Answer, type Answering, ApplicationFailure, type ServedRequest, respond } from '../http/respond.js';
+import {
+  type Answer,
+  type Answering,
+  ApplicationFailure,
+  type JsonAnswer,
+  respond,
+  type ServedRequest,
+} from '../http/respond.js';
 import { type FoundRoute, Router } from '../http/router.js';
-import type { JsonAnswer } from '../http/send-json.js';
 import type { Log } from '../log.js';
-import type { TopicRef } from '../messages/topic.js';
+import type { TopicRef } from '../index.js';
 import type { GatewayRight, ServedTopics } from './access.js';
 import { operationOf } from './idempotency.js';
 import type { GatewayLimits } from './limits.js';

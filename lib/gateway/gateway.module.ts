@@ -1,17 +1,18 @@
 import { type DynamicModule, Logger, Module } from '@nestjs/common';
-import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
+import type {
+  DelayQueueAdmin,
+  DelayQueueProducer,
+  DelayQueueReceiver,
+  DelayQueueSchedules,
+  TopicRef,
+} from '../index.js';
 import { describe } from '../checks/describe.js';
 import { asConfiguration } from '../checks/validate.js';
-import { DEFAULT_CONNECTION } from '../nest/decorators/delay-queue.constants.js';
-import { tokensOf } from '../nest/decorators/delay-queue.tokens.js';
+import { DEFAULT_CONNECTION, tokensOf } from '../nest/decorators/delay-queue.tokens.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import { checkedActor } from '../events/audit-log.js';
 import type { HttpRequest } from '../http/framework.js';
 import { assertMountOptions, mount } from '../http/mount.js';
-import type { TopicRef } from '../messages/topic.js';
-import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
-import type { DelayQueueReceiver } from '../consumer/delay-queue.receiver.js';
-import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import { type GatewayAccess, RIGHTS, servedTopics } from './access.js';
 import { GatewayHandler } from './gateway.handler.js';
 import { checkedLimits } from './limits.js';

@@ -1,12 +1,17 @@
-import type { CancelResult, RescheduleResult } from '../store/messages/change-message.js';
+import type { ActionOptions } from '../admin/index.js';
+import type {
+  CancelResult,
+  DelayQueueProducer,
+  MessageRef,
+  PublishedMessage,
+  PublishOptions,
+  RescheduleResult,
+  TopicRef,
+} from '../index.js';
 import { describe } from '../checks/describe.js';
-import type { ActionOptions } from '../events/audit-log.js';
-import type { MessageRef } from '../messages/message-ref.js';
 import { OPERATION, type Repeatable } from '../messages/operation.js';
 import { PublishManyError } from '../messages/publish-many.error.js';
-import type { PublishOptions, PublishedMessage } from '../messages/publish-options.interface.js';
-import { type TopicRef, topicName } from '../messages/topic.js';
-import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
+import { topicName } from '../messages/topic.js';
 import { messageIdOf } from './idempotency.js';
 import { type Problem, refusal, toProblem } from './problem.js';
 import { KeyQuery, type NewMessage, PublishBody, RescheduleBody, TagQuery } from './request-schemas.js';

@@ -2,7 +2,7 @@ import { type PayloadIssue, toPayloadIssues } from '../checks/payload-issues.js'
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { InvalidPayloadError } from '../errors/publishing.errors.js';
 import { Refusal, refusalOf } from '../http/refusal.js';
-import type { JsonAnswer } from '../http/send-json.js';
+import type { JsonAnswer } from '../http/respond.js';
 
 interface Kind {
   readonly status: number;

@@ -1,8 +1,6 @@
-import type { DelayQueueReceiver, ReceiveOptions } from '../consumer/delay-queue.receiver.js';
+import type { DelayQueueReceiver, ReceivedMessage, ReceiveOptions, TopicRef } from '../index.js';
 import { ROOM, Room, type Sharing } from '../consumer/pulling/room.js';
-import type { ReceivedMessage } from '../consumer/pulling/received-message.js';
 import { ReceiverUnavailableError } from '../errors/operation.errors.js';
-import type { TopicRef } from '../messages/topic.js';
 
 /** What is asked for; times in milliseconds. */
 export interface OrderedReceive extends Omit<ReceiveOptions, 'wait'>, Sharing {

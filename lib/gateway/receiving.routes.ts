@@ -2,12 +2,11 @@ import { describe } from '../checks/describe.js';
 import { MIN_LEASE } from '../checks/limits.js';
 import { duration } from '../checks/rules.js';
 import { decodeReceipt } from '../consumer/pulling/receipt.js';
-import { type ReceivedOutcome, checkedOutcome } from '../consumer/pulling/received-outcome.js';
-import type { ReceivedMessage } from '../consumer/pulling/received-message.js';
+import { checkedOutcome } from '../consumer/pulling/received-outcome.js';
+import type { ReceivedMessage, ReceivedOutcome, TopicRef } from '../index.js';
 import { UnrecoverableError } from '../errors/handling.errors.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { OPERATION } from '../messages/operation.js';
-import type { TopicRef } from '../messages/topic.js';
 import type { ReceivedMessage as ReceivedFields } from './answers.js';
 import { receiveInOrder } from './receive-in-order.js';
 import {

@@ -17,15 +17,13 @@ import {
   schemaOf,
   text,
 } from '../checks/rules.js';
-import type { ReceiveOptions } from '../consumer/delay-queue.receiver.js';
+import type { PublishOptions, ReceiveOptions, ScheduledMessageOptions, ScheduleRule } from '../index.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { DELIVER_AT, MESSAGE_RULES, PUBLISH_RULES } from '../messages/message-options.js';
-import type { PublishOptions } from '../messages/publish-options.interface.js';
 import { SCHEDULE_RULES } from '../schedules/check-schedule.js';
-import type { ScheduleRule, ScheduledMessageOptions } from '../schedules/schedule.interface.js';
 import { MAX_BATCH } from '../store/partition.js';
 import type { Duration } from '../time/duration.js';
-import { TIME_FORMS, isoToEpoch } from '../time/iso-time.js';
+import { isoToEpoch, TIME_FORMS } from '../time/date.js';
 import type { LocalTime } from '../time/local-time.js';
 import { MAX_MANY, MAX_WAIT } from './limits.js';
 

@@ -1,11 +1,13 @@
-import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
+import type {
+  DelayQueueAdmin,
+  DelayQueueProducer,
+  DelayQueueReceiver,
+  DelayQueueSchedules,
+  TopicRef,
+} from '../index.js';
 import type { Rule } from '../checks/rules.js';
-import type { DelayQueueReceiver } from '../consumer/delay-queue.receiver.js';
 import type { Answer } from '../http/respond.js';
 import type { Log } from '../log.js';
-import type { TopicRef } from '../messages/topic.js';
-import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
-import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import type { GatewayRight } from './access.js';
 import type { AnswerName } from './answer-table.js';
 import type { ProblemCode } from './problem.js';

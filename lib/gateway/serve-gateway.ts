@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { foreignPage } from '../http/foreign-page.js';
+import { foreignPage, isForLoopback } from '../http/foreign-page.js';
 import { splitUrl } from '../http/framework.js';
-import { isForLoopback } from '../http/loopback.js';
 import { type Serving, serve } from '../http/serve.js';
-import { sendJson } from '../http/send-json.js';
+import { sendJson } from '../http/respond.js';
 import { GatewayHandler, type GatewayHandlerOptions } from './gateway.handler.js';
 import { MAX_WAIT } from './limits.js';
 import { openApiDocument } from './openapi.js';

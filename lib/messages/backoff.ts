@@ -105,10 +105,7 @@ export function resolveStoredBackoff(name: string, backoff: StoredBackoff): Reso
 /** A kind of backoff, whose type was checked. */
 function kindOf<R extends AnyRules>(type: StoredBackoff['type'], rules: R) {
   return objectOf({
-    type: declared(
-      { type: 'string', const: type, description: 'Which kind it is.' },
-      (_, given: unknown) => given,
-    ),
+    type: declared({ type: 'string', const: type, description: 'Which kind it is.' }, (_, given: unknown) => given),
     ...rules,
   });
 }

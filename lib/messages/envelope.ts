@@ -3,12 +3,53 @@ import { MAX_TIME } from '../time/date.js';
 import { describe } from '../checks/describe.js';
 import { isPlainObject } from '../checks/kinds.js';
 import { isWithin } from '../checks/validate.js';
-import { type EncodedBackoff, type ResolvedBackoff, decodeBackoff, encodeBackoff } from './backoff.js';
+import { decodeBackoff, encodeBackoff, type EncodedBackoff, type ResolvedBackoff } from './backoff.js';
 import { MAX_ATTEMPTS, MAX_DELAY, MAX_PAYLOAD_BYTES, MAX_TAGS } from '../checks/limits.js';
 import type { StoredOptions } from './message-options.js';
 import { toJson } from './payload-json.js';
-import type { StoredPayload } from './serializer.js';
+import { fromStored, type PayloadSerializer, type StoredPayload } from './serializer.js';
 import { isTag } from './tags.js';
+
+/** What a message was published with; `undefined` what it leaves to its handler and its topic. */
+type OwnOptions = Partial<Pick<Envelope, 'attempts' | 'backoff' | 'timeout' | 'expireAfter'>>;
+
+interface ReadablePart extends Pick<Envelope, 'payload' | 'headers'> {
+  readonly tags: readonly string[];
+  readonly publishedAt: number | undefined;
+  readonly options: OwnOptions;
+}
+
+/** The part of an envelope that people look at. Empty if it cannot be decoded; without the payload if that cannot be read. */
+export function readablePart(topic: string, serializer: PayloadSerializer | undefined, envelope: string): ReadablePart {
+  const decoded = unlessUnreadable(() => decodeEnvelope(envelope));
+  if (!decoded) return { payload: undefined, headers: {}, tags: [], publishedAt: undefined, options: {} };
+  const { headers, tags = [], publishedAt, attempts, backoff, timeout, expireAfter } = decoded;
+  const options = { attempts, backoff, timeout, expireAfter };
+  return { payload: readablePayload(topic, serializer, decoded), headers, tags, publishedAt, options };
+}
+
+/** The tags that an envelope names; `undefined` for none, or if it cannot be decoded. */
+export function tagsOf(envelope: string): readonly string[] | undefined {
+  return unlessUnreadable(() => decodeEnvelope(envelope))?.tags;
+}
+
+/** A payload as a handler would get it; `undefined` if this process cannot read it. */
+export function readablePayload(
+  topic: string,
+  serializer: PayloadSerializer | undefined,
+  stored: StoredPayload,
+): unknown {
+  return unlessUnreadable(() => fromStored(topic, serializer, stored));
+}
+
+function unlessUnreadable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof SerializationError) return undefined;
+    throw error;
+  }
+}
 
 /** What is stored of a message besides its id and due time. Written once, when the message is published. */
 export interface Envelope extends StoredPayload {

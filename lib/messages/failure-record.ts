@@ -1,8 +1,14 @@
 import { MAX_TIME } from '../time/date.js';
 import { isPlainObject } from '../checks/kinds.js';
 import { isWithin } from '../checks/validate.js';
-import type { FailedAttempt } from './failed-attempt.js';
-import { FAILURE_REASONS, type Failure, type FailureCause, type FailureReason, MAX_CAUSES } from './failure.js';
+import {
+  type FailedAttempt,
+  type Failure,
+  FAILURE_REASONS,
+  type FailureCause,
+  type FailureReason,
+  MAX_CAUSES,
+} from './failure.js';
 import { isPayloadIssue } from '../checks/payload-issues.js';
 
 /** What is stored of a message's failures. */

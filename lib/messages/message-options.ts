@@ -19,7 +19,7 @@ import {
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { adviceOnDate } from '../time/date.js';
 import { localToEpoch } from '../time/local-time.js';
-import { ID } from './assert-id.js';
+import { ID } from './message-ref.js';
 import { STORED_BACKOFF } from './backoff.js';
 import type { PublishOptions } from './publish-options.interface.js';
 import { REPLICAS } from './replicas.js';

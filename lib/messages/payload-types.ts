@@ -1,5 +1,20 @@
-import type { DelayQueueTopics } from './delay-queue-topics.interface.js';
 import type { Topic } from './topic.js';
+
+/**
+ * The payload types of topics that are named by plain strings. Empty until an application fills it in:
+ *
+ * @example
+ * ```ts
+ * declare module 'nestjs-delay-queue' {
+ *   interface DelayQueueTopics {
+ *     'order.timeout': { orderId: string };
+ *   }
+ * }
+ * ```
+ *
+ * @publicApi
+ */
+export interface DelayQueueTopics {}
 
 /**
  * The name of a topic: any string, of which editors offer those in {@link DelayQueueTopics}.

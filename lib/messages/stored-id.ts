@@ -1,4 +1,126 @@
-import { MARK, lengthenUuid, shortenUuid } from './uuid-text.js';
+/** A UUID as text, and in the form in which it is stored. */
+export interface UuidText {
+  /** With dashes and small letters. */
+  readonly long: string;
+  /** A dot, and the bytes in base64 without padding, with letters that keep their order. */
+  readonly short: string;
+}
+
+export const UUID_BYTES = 16;
+/** Three bytes make four letters. The last byte is left over and makes two, of which the second has unused bits. */
+const LAST = UUID_BYTES - 1;
+
+/** What short UUIDs begin with. */
+export const MARK = '.';
+
+const DASH = '-'.charCodeAt(0);
+const LONG = '00000000-0000-0000-0000-000000000000';
+const LONG_LENGTH = LONG.length;
+const SHORT_LENGTH = MARK.length + 22;
+
+const DIGITS = Buffer.from('0123456789abcdef');
+/** Where the two digits of each byte stand. */
+const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+/** In the order of their codes, so that short UUIDs sort like the long ones. */
+const LETTERS = Buffer.from('-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz');
+
+/** Larger than the value of any digit or letter. */
+const NEITHER = 0x80;
+const digitOf = valuesOf(DIGITS);
+const valueOf = valuesOf(LETTERS);
+
+/** Both forms, one after the other. Reused for each UUID, since joining texts takes several times as long. */
+const forms = Buffer.from(LONG + MARK.padEnd(SHORT_LENGTH));
+const read = new Uint8Array(UUID_BYTES);
+/** The text to decode, as bytes: reading a text character by character may take twice as long. */
+const given = Buffer.alloc(LONG_LENGTH);
+
+/** @param bytes {@link UUID_BYTES} of them */
+export function toUuidText(bytes: Uint8Array): UuidText {
+  writeLong(bytes);
+  writeShort(bytes);
+  const both = forms.toString('latin1');
+  return { long: both.slice(0, LONG_LENGTH), short: both.slice(LONG_LENGTH) };
+}
+
+/** @returns `undefined` if this is not the text of a UUID in small letters, since no other text has a short form */
+export function shortenUuid(long: string): string | undefined {
+  if (!readLong(long)) return undefined;
+  writeShort(read);
+  return forms.toString('latin1', LONG_LENGTH);
+}
+
+/** @returns `undefined` if this is not the short form of a UUID */
+export function lengthenUuid(short: string): string | undefined {
+  if (!readShort(short)) return undefined;
+  writeLong(read);
+  return forms.toString('latin1', 0, LONG_LENGTH);
+}
+
+function writeLong(bytes: Uint8Array): void {
+  for (let i = 0; i < UUID_BYTES; i++) {
+    const byte = bytes[i] as number;
+    const place = PLACES[i] as number;
+    forms[place] = DIGITS[byte >> 4] as number;
+    forms[place + 1] = DIGITS[byte & 0xf] as number;
+  }
+}
+
+function readLong(long: string): boolean {
+  if (long.length !== LONG_LENGTH || given.write(long) !== LONG_LENGTH) return false;
+  if (given[8] !== DASH || given[13] !== DASH || given[18] !== DASH || given[23] !== DASH) return false;
+  let seen = 0;
+  for (let i = 0; i < UUID_BYTES; i++) {
+    const place = PLACES[i] as number;
+    const high = digitOf[given[place] as number] as number;
+    const low = digitOf[given[place + 1] as number] as number;
+    seen |= high | low;
+    read[i] = (high << 4) | low;
+  }
+  return seen < NEITHER;
+}
+
+function writeShort(bytes: Uint8Array): void {
+  let at = LONG_LENGTH + MARK.length;
+  for (let i = 0; i < LAST; i += 3) {
+    const bits = ((bytes[i] as number) << 16) | ((bytes[i + 1] as number) << 8) | (bytes[i + 2] as number);
+    forms[at++] = LETTERS[bits >> 18] as number;
+    forms[at++] = LETTERS[(bits >> 12) & 0x3f] as number;
+    forms[at++] = LETTERS[(bits >> 6) & 0x3f] as number;
+    forms[at++] = LETTERS[bits & 0x3f] as number;
+  }
+  const last = bytes[LAST] as number;
+  forms[at++] = LETTERS[last >> 2] as number;
+  forms[at] = LETTERS[(last & 0x3) << 4] as number;
+}
+
+function readShort(short: string): boolean {
+  if (short.length !== SHORT_LENGTH || !short.startsWith(MARK) || given.write(short) !== SHORT_LENGTH) return false;
+  let at = MARK.length;
+  let seen = 0;
+  for (let i = 0; i < LAST; i += 3) {
+    const first = valueOf[given[at++] as number] as number;
+    const second = valueOf[given[at++] as number] as number;
+    const third = valueOf[given[at++] as number] as number;
+    const fourth = valueOf[given[at++] as number] as number;
+    seen |= first | second | third | fourth;
+    read[i] = (first << 2) | (second >> 4);
+    read[i + 1] = (second << 4) | (third >> 2);
+    read[i + 2] = (third << 6) | fourth;
+  }
+  const first = valueOf[given[at++] as number] as number;
+  const second = valueOf[given[at] as number] as number;
+  read[LAST] = (first << 2) | (second >> 4);
+  const spare = second & 0xf;
+  return (seen | first | second) < NEITHER && spare === 0;
+}
+
+/** The value of each of these characters, by its byte; {@link NEITHER} for all other bytes. */
+function valuesOf(characters: Buffer): Uint8Array {
+  const values = new Uint8Array(0x100).fill(NEITHER);
+  characters.forEach((code, value) => (values[code] = value));
+  return values;
+}
 
 /** Stands between id and key; neither may contain it. */
 export const SEPARATOR = '\0';

@@ -2,7 +2,7 @@ import { type TextMapPropagator, type TracerProvider, propagation, trace } from 
 import { describe } from '../checks/describe.js';
 import { asConfiguration, assertBoolean, assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
-import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js';
+import type { DelayQueueMiddleware } from '../index.js';
 import { ProcessSpans } from './process-spans.js';
 import { SendSpans } from './send-spans.js';
 import { SettleSpans } from './settle-spans.js';

@@ -9,7 +9,7 @@ import {
 } from '@opentelemetry/api';
 import { resultsOf } from '../messages/handler-results.js';
 import { HandlerTimeoutError, RetryLaterError } from '../errors/handling.errors.js';
-import type { DelayedMessage } from '../messages/delayed-message.interface.js';
+import type { DelayedMessage } from '../index.js';
 import {
   MESSAGE_ATTEMPT,
   MESSAGING_BATCH_MESSAGE_COUNT,

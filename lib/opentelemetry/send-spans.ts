@@ -7,8 +7,7 @@ import {
   context as contexts,
 } from '@opentelemetry/api';
 import { PublishManyError } from '../messages/publish-many.error.js';
-import type { OutgoingMessage } from '../middleware/middleware.interface.js';
-import type { PublishedMessage } from '../messages/publish-options.interface.js';
+import type { OutgoingMessage, PublishedMessage } from '../index.js';
 import {
   MESSAGING_BATCH_MESSAGE_COUNT,
   MESSAGING_DESTINATION_PARTITION_ID,

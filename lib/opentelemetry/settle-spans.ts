@@ -8,8 +8,7 @@ import {
   isSpanContextValid,
   trace,
 } from '@opentelemetry/api';
-import type { DeliveryOutcome } from '../middleware/middleware.interface.js';
-import type { SettleStatus } from '../messages/settle-status.js';
+import type { DeliveryOutcome, SettleStatus } from '../index.js';
 import type { ProcessSpans } from './process-spans.js';
 import {
   MESSAGE_ATTEMPT,

@@ -4,12 +4,17 @@ import type { MessageHandler } from '../consumer/message-handler.interface.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import type { TopicSettings } from '../fleet/topic-settings.interface.js';
 import type { DelayedMessage } from '../messages/delayed-message.interface.js';
-import { type FindProvided, clientOf } from './forward/client-of.js';
+import { clientOf, type FindProvided, type ForwardTarget } from './forward/resolve-forward.js';
 import { ForwardHandler } from './forward/forward.handler.js';
-import type { OutboundTarget } from './outbound-target.js';
 import { PushHandler } from './push/push.handler.js';
+import type { PushTarget } from './push/push-target.js';
 
-export interface OutboundOptions {
+/** Where the messages of a topic go in place of a handler, and the option that says so. */
+export type OutboundTarget =
+  | { readonly option: 'push'; readonly target: PushTarget }
+  | { readonly option: 'forward'; readonly target: ForwardTarget };
+
+interface OutboundOptions {
   /** Where messages go, by topic. */
   readonly outbound: ReadonlyMap<string, OutboundTarget>;
   readonly topicSettings: (topic: string) => TopicSettings;

@@ -12,7 +12,7 @@ import {
   orElse,
 } from '../checks/rules.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
-import { assertId } from '../messages/assert-id.js';
+import { assertId } from '../messages/message-ref.js';
 import { encodeEnvelope } from '../messages/envelope.js';
 import { ISO_TIME, MESSAGE_RULES } from '../messages/message-options.js';
 import { toStored } from '../messages/serializer.js';

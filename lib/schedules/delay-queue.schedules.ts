@@ -9,12 +9,11 @@ import { assertInteger } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import { type FleetSource, topicsOfFleet } from '../fleet/live-sessions.js';
-import { withTime } from '../messages/envelope.js';
+import { tagsOf, withTime } from '../messages/envelope.js';
 import { assertPayload } from '../messages/payload-schema.js';
 import { OPERATION, type Repeatable } from '../messages/operation.js';
 import type { PublishedPayload, TopicName } from '../messages/payload-types.js';
 import type { PublishedMessage } from '../messages/publish-options.interface.js';
-import { tagsOf } from '../messages/readable-part.js';
 import { toStoredId } from '../messages/stored-id.js';
 import { type Topic, checkedTopicName, schemaOf } from '../messages/topic.js';
 import { shareClass } from '../package-copies.js';
@@ -25,15 +24,20 @@ import { Lanes } from '../store/calls/lanes.js';
 import { namedCall } from '../store/calls/named-call.js';
 import type { TopicRegistry } from '../fleet/topic.registry.js';
 import { type GivenSchedule, assertScheduleId, checkSchedule } from './check-schedule.js';
-import { extraId, namedExtraId, occurrenceId } from './occurrence-ids.js';
+import {
+  extraId,
+  namedExtraId,
+  occurrenceId,
+  type ScheduleRecord,
+  type ScheduleState,
+  toSchedule,
+} from './schedule-record.js';
 import { type LastRun, lastRuns } from './last-runs.js';
 import { type FailedTopic, type PlacedSchedule, PlacedSchedules, readable } from './placed-schedules.js';
 import { Recurrence } from './recurrence.js';
-import type { ScheduleRecord, ScheduleState } from './schedule-record.js';
 import type { PruneOptions, Schedule, ScheduledMessageOptions, ScheduleRule } from './schedule.interface.js';
 import { firstFrom, pausedState, timesAhead, upcoming } from './starting-state.js';
 import { ScheduleWrites } from './schedule-writes.js';
-import { toSchedule } from './to-schedule.js';
 
 /** Most occurrences that can be asked for. */
 const MOST_LISTED = 1000;

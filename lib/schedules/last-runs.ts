@@ -3,7 +3,7 @@ import type { Partition } from '../store/partition.js';
 import { settleSome } from '../store/calls/settle-some.js';
 import type { FinishedOutcome } from '../errors/publishing.errors.js';
 import { toStoredId } from '../messages/stored-id.js';
-import { occurrenceId } from './occurrence-ids.js';
+import { occurrenceId } from './schedule-record.js';
 import type { Schedule } from './schedule.interface.js';
 
 /** `failed`: it is tried again; `unknown`: it has ended, and nothing of it is kept. */

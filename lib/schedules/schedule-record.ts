@@ -4,9 +4,72 @@ import type { ScheduleContent, StoredSchedule } from '../store/schedules/schedul
 import { isPlainObject } from '../checks/kinds.js';
 import { isWithin } from '../checks/validate.js';
 import { SerializationError } from '../errors/publishing.errors.js';
-import { MAX_TIME } from '../time/date.js';
+import { MAX_TIME, toDate } from '../time/date.js';
 import { MIN_INTERVAL, type StoredRule } from './recurrence.js';
-import type { ScheduleRule } from './schedule.interface.js';
+import type { Schedule, ScheduleRule } from './schedule.interface.js';
+import type { Partition } from '../store/partition.js';
+import { readablePart } from '../messages/envelope.js';
+import type { PayloadSerializer } from '../messages/serializer.js';
+import type { OccurrenceSeries } from '../store/schedules/occurrence.js';
+import { SEPARATOR, toStoredId } from '../messages/stored-id.js';
+
+/** The id of the message of an occurrence: whoever publishes it, it is the same. */
+export function occurrenceId(schedule: string, time: number): string {
+  return `${schedule}@${new Date(time).toISOString()}`;
+}
+
+/** The id of a message that somebody has asked for; none that is published at its time has the same. */
+export function extraId(schedule: string, time: number, word: string): string {
+  return `${occurrenceId(schedule, time)}/${word}`;
+}
+
+/** The same for somebody who may ask again: the operation has a name, and its message the same id each time. */
+export function namedExtraId(schedule: string, operation: string): string {
+  return `${schedule}@${operation}`;
+}
+
+/** What the stored ids of all messages of a schedule have in common. */
+export function seriesOf(schedule: string, key: string): OccurrenceSeries {
+  return { prefix: toStoredId(`${schedule}@`), suffix: SEPARATOR + key };
+}
+
+/**
+ * A stored schedule as applications see it.
+ *
+ * @param next its next occurrence, epoch milliseconds
+ */
+export function toSchedule(
+  { id, rule, key, catchUp, overlap, declared, state, stored }: ScheduleRecord,
+  { topic, index }: Partition,
+  serializer: PayloadSerializer | undefined,
+  next: number | undefined,
+): Schedule {
+  const { payload, headers } = readablePart(topic, serializer, stored.envelope);
+  return {
+    id,
+    topic,
+    partition: index,
+    key,
+    payload,
+    headers,
+    every: 'every' in rule ? rule.every : undefined,
+    cron: 'cron' in rule ? rule.cron : undefined,
+    timeZone: 'cron' in rule ? rule.timeZone : undefined,
+    startAt: optionalDate(rule.startAt),
+    endAt: optionalDate(rule.endAt),
+    catchUp,
+    overlap,
+    paused: state.paused,
+    declared,
+    next: optionalDate(next),
+    last: optionalDate(state.last),
+    missed: state.missed,
+  };
+}
+
+function optionalDate(time: number | undefined): Date | undefined {
+  return time === undefined ? undefined : toDate(time);
+}
 
 /** How far a schedule has come. Times are epoch milliseconds. */
 export interface ScheduleState {

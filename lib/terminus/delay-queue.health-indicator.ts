@@ -2,11 +2,10 @@ import { Injectable, type InjectionToken } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
 import { assertOptions } from '../checks/validate.js';
-import { DEFAULT_CONNECTION } from '../nest/decorators/delay-queue.constants.js';
-import { tokensOf } from '../nest/decorators/delay-queue.tokens.js';
+import { DEFAULT_CONNECTION, tokensOf } from '../nest/decorators/delay-queue.tokens.js';
 import { ConfigurationError } from '../errors/options.errors.js';
-import type { DelayQueueHealth } from '../monitoring/delay-queue.health.js';
-import type { HealthCheckOptions } from '../monitoring/health-report.interface.js';
+import type { HealthCheckOptions } from '../admin/index.js';
+import type { DelayQueueHealth } from '../index.js';
 
 const OPTIONS = ['connection', 'timeout', 'failOnDegraded'] as const;
 

@@ -1,10 +1,8 @@
 import { type DynamicModule, type InjectionToken, Module, type Provider } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import type { DelayQueueModuleOptions } from '../composition/delay-queue-options.interface.js';
-import { DEFAULT_CONNECTION } from '../nest/decorators/delay-queue.constants.js';
-import { tokensOf } from '../nest/decorators/delay-queue.tokens.js';
-import type { DelayQueueAsyncOptions } from '../nest/module/delay-queue-async-options.interface.js';
-import { DelayQueueModule } from '../nest/module/delay-queue.module.js';
+import { DEFAULT_CONNECTION, tokensOf } from '../nest/decorators/delay-queue.tokens.js';
+import { type DelayQueueAsyncOptions, DelayQueueModule } from '../nest/module/delay-queue.module.js';
 import { twinProviders } from '../nest/module/delay-queue.providers.js';
 import { DelayQueueHarness } from './delay-queue.harness.js';
 import type { HarnessOptions } from './virtual-time.js';

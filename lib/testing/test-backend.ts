@@ -1,7 +1,8 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Broker } from '../store/broker.interface.js';
-import { operationsOf } from '../store/wrap-broker.js';
+import { type BrokerCall, operationsOf, wrapBroker } from '../store/wrap-broker.js';
 import { EmbeddedBroker } from '../engines/embedded/embedded.broker.js';
-import { noRedis } from '../engines/redis/connection/no-redis.js';
+import { noRedis } from '../engines/redis/connection/redis-clients.js';
 import { MAX_DELAY } from '../checks/limits.js';
 import type { Backend, MessageHandler } from '../composition/backend.js';
 import type { DelayQueueModuleOptions } from '../composition/delay-queue-options.interface.js';
@@ -10,12 +11,155 @@ import { ConfigurationError } from '../errors/options.errors.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import type { Clock } from '../time/clock.js';
 import { VERSION } from '../version.js';
-import { Faults } from './faults.js';
-import { Outages } from './outages.js';
-import { PublishedMessages } from './published-messages.js';
-import { StoredMessages } from './stored-messages.js';
-import { testingBroker, watchCalls } from './testing.broker.js';
+import { Faults, Outages } from './faults.js';
+import { PublishedMessages } from './harness-messages.js';
 import type { VirtualTime } from './virtual-time.js';
+import { peekedMessages, type StoredMessage } from '../store/messages/stored-message.js';
+import type { Partition } from '../store/partition.js';
+import { fromBytes, toBytes } from '../engines/embedded/bytes.js';
+import { partitionsOf } from '../store/partitions.js';
+import type { PublishResult } from '../store/messages/publish.js';
+import type { Activity } from './activity.js';
+
+interface TestingBrokerOptions {
+  readonly embedded: EmbeddedBroker;
+  readonly activity: Activity;
+  readonly faults: Faults;
+  readonly outages: Outages;
+  readonly published: PublishedMessages;
+}
+
+/** The broker as an application under test has it: watched, and failing when the test says so. */
+function testingBroker({ embedded, activity, faults, outages, published }: TestingBrokerOptions): Broker {
+  const recorded = wrapBroker(embedded, (call) => recordPublished(call, embedded, published));
+  const ping = async (): Promise<void> => {
+    activity.called();
+    await outages.assertReachable();
+  };
+  const failing = async (call: BrokerCall): Promise<unknown> => {
+    activity.called();
+    // Nobody moves the clock while an application boots.
+    if (call.operation === 'connect') outages.assertNone();
+    await outages.assertReachable();
+    return faults.around(call);
+  };
+  return wrapBroker(recorded, failing, {
+    link: { ...embedded.link, ping },
+    onAvailable: (listener) => outages.onEnd(listener),
+  });
+}
+
+/** What took effect counts as published, even if its reply is lost. */
+async function recordPublished(call: BrokerCall, broker: Broker, published: PublishedMessages): Promise<unknown> {
+  if (call.operation === 'publishOccurrence') {
+    const [partition, id, { storedId, dueAt }] = call.args;
+    const result = await call.run();
+    const stored =
+      result.status === 'published' && !result.duplicate ? await broker.messages.get(partition, storedId) : undefined;
+    if (stored) published.record(partition, id, [{ ...stored, dueAt }]);
+    return result;
+  }
+  if (call.operation !== 'publish') return call.run();
+  const [partition, id, messages] = call.args;
+  const results = await call.run();
+  const taken = messages.flatMap(({ storedId, envelope }, i) => {
+    const { status, dueAt } = results[i] as PublishResult;
+    return status === 'created' || status === 'replaced' ? [{ storedId, envelope, dueAt }] : [];
+  });
+  published.record(partition, id, taken);
+  return results;
+}
+
+/**
+ * Tells of each call of a handler and of its schema, until nothing of it runs any more. What was claimed does not run yet: it may have
+ * to wait for the time that its limits permit.
+ */
+function watchCalls(handler: MessageHandler, activity: Activity): MessageHandler {
+  return {
+    ...handler,
+    topics: handler.topics.map((handled) => {
+      const { topic, schema } = handled;
+      return { ...handled, schema: schema && watchSchema(schema, () => activity.handling(topic, 0)) };
+    }),
+    handle: async (messages, outlived) => {
+      const end = activity.handling(messages[0]?.topic ?? '', messages.length);
+      const running: Promise<void>[] = [];
+      try {
+        return await handler.handle(messages, (ended) => {
+          running.push(ended);
+          outlived?.(ended);
+        });
+      } finally {
+        void Promise.allSettled(running).then(end);
+      }
+    },
+  };
+}
+
+function watchSchema(schema: StandardSchemaV1, begin: () => () => void): StandardSchemaV1 {
+  const validate = async (payload: unknown): Promise<StandardSchemaV1.Result<unknown>> => {
+    const end = begin();
+    try {
+      return await schema['~standard'].validate(payload);
+    } finally {
+      end();
+    }
+  };
+  return { '~standard': { ...schema['~standard'], validate } };
+}
+
+interface PlacedMessage {
+  readonly partition: Partition;
+  readonly stored: StoredMessage;
+}
+
+/** What is not limited: a test wants all. */
+const ALL = { limit: 1e6, max_bytes: 1e12, since: '-inf', till: 'inf', after_score: '', after_id: '', fields: 'edf' };
+
+/** Looks at what a broker in this process keeps, and answers at once. */
+export class StoredMessages {
+  readonly #broker: EmbeddedBroker;
+
+  constructor(broker: EmbeddedBroker) {
+    this.#broker = broker;
+  }
+
+  get topics(): string[] {
+    const { data, keys } = this.#broker;
+    return (data.call('HKEYS', toBytes(keys.fleet.topics)) as string[]).map(fromBytes).toSorted();
+  }
+
+  /** All that a topic holds in this state, in order of {@link StoredMessage.at}. */
+  list(topic: string, state: 'scheduled' | 'dead'): PlacedMessage[] {
+    return this.#partitionsOf(topic)
+      .flatMap((partition) => this.#listed(partition, state).map((stored) => ({ partition, stored })))
+      .toSorted((a, b) => a.stored.at - b.stored.at);
+  }
+
+  /** Of all topics. */
+  forgetFinished(): void {
+    const { data, keys } = this.#broker;
+    for (const partition of this.topics.flatMap((topic) => this.#partitionsOf(topic))) {
+      const { finished, endings } = keys.partition(partition);
+      data.call('DEL', toBytes(finished), toBytes(endings));
+    }
+  }
+
+  #partitionsOf(topic: string): readonly Partition[] {
+    const { data, keys } = this.#broker;
+    return partitionsOf(topic, Number(data.call('HGET', toBytes(keys.topic(topic).config), 'partitions')));
+  }
+
+  #listed(partition: Partition, state: 'scheduled' | 'dead'): StoredMessage[] {
+    const { driver, keys } = this.#broker;
+    const place = keys.partition(partition);
+    const sets = state === 'dead' ? [place.dead] : [place.scheduled, place.blocked];
+    return sets.flatMap((set) => {
+      const reply = driver.runNow('list', place, { ...ALL, set, is_dead: state === 'dead' ? 1 : 0 });
+      return [...peekedMessages(state, reply).messages];
+    });
+  }
+}
 
 const NO_REDIS =
   'there is no Redis in this test. Override the provider that uses it, or the token itself: ' +

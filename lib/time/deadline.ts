@@ -1,5 +1,5 @@
 import type { Clock, Timer } from './clock.js';
-import { onAbort } from './on-abort.js';
+import { onAbort } from './sleep.js';
 
 /** What {@link within} rejects with if time is up. */
 export class TimeUp extends Error {

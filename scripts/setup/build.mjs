@@ -81,6 +81,9 @@ export async function buildBench() {
 const PROGRAMS = 'cli/';
 const PAGES = 'dashboard/browser/';
 
+/** Sources of the programs outside of lib. */
+const TOOLS = 'tools';
+
 /** Whether dist has exactly the declarations of all source files, and nothing older than a source or a setting. */
 function isBuilt() {
   const sources = filesIn('lib');
@@ -98,7 +101,11 @@ function isBuilt() {
     'dashboard/index.html',
   ];
   if (!entries.every((file) => outputs.includes(file))) return false;
-  const newest = Math.max(...sources.map((file) => timeOf('lib', file)), ...BUILD_SETTINGS.map((file) => timeOf(file)));
+  const newest = Math.max(
+    ...sources.map((file) => timeOf('lib', file)),
+    ...filesIn(TOOLS).map((file) => timeOf(TOOLS, file)),
+    ...BUILD_SETTINGS.map((file) => timeOf(file)),
+  );
   return outputs.every((file) => timeOf('dist', file) >= newest);
 }
 

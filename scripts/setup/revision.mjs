@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { ROOT } from './run.mjs';
 
 /** What it takes to bundle the library. */
-const TAKEN = ['lib', 'scripts/setup', 'package.json', 'tsconfig.json', 'tsconfig.build.json'];
+const TAKEN = ['lib', 'tools', 'scripts/setup', 'package.json', 'tsconfig.json', 'tsconfig.build.json'];
 
 /**
  * Unpacks the library as it was.
@@ -23,7 +23,12 @@ export function unpackedRevision(revision, parent, entry) {
   const folder = join(parent, commit);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(dirname(join(folder, entry)), { recursive: true });
-  const archive = execFileSync('git', ['archive', commit, ...TAKEN], { cwd: ROOT, maxBuffer: 2 ** 28 });
+  // Older revisions lack some.
+  const names = execFileSync('git', ['ls-tree', '--name-only', commit, ...TAKEN], { cwd: ROOT });
+  const archive = execFileSync('git', ['archive', commit, ...names.toString().trim().split('\n')], {
+    cwd: ROOT,
+    maxBuffer: 2 ** 28,
+  });
   execFileSync('tar', ['-x', '-C', folder], { input: archive });
   copyFileSync(join(ROOT, entry), join(folder, entry));
   return folder;

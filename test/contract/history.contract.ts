@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { Outcome } from '../../lib/store/deliveries/settle.js';
-import { type FailedAttempt, toFailedAttempt } from '../../lib/messages/failed-attempt.js';
+import { type FailedAttempt, toFailedAttempt } from '../../lib/messages/failure.js';
 import { type BrokerBed, type BrokerTest, ACK, DEAD_UNCALLED, FAILURE, RELEASE } from '../support/broker/broker-bed.js';
 
 /** Text that would break a careless parser of the record. */

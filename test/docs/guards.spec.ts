@@ -4,7 +4,7 @@ import { readDocument, section } from '../support/docs/markdown.js';
 
 interface Mutation {
   readonly guard: string;
-  /** In lib. */
+  /** As seen from lib. */
   readonly file: string;
   /** The code that is replaced. */
   readonly find: string;

@@ -8,7 +8,7 @@ import { EXIT } from '../../lib/cli/exit-codes.js';
 import { createProgram } from '../../lib/cli/program.js';
 import { StoreKeys } from '../../lib/store/keys.js';
 import { resolveOptions } from '../../lib/composition/resolve-options.js';
-import { DEFAULT_CONNECTION } from '../../lib/nest/decorators/delay-queue.constants.js';
+import { DEFAULT_CONNECTION } from '../../lib/nest/decorators/delay-queue.tokens.js';
 import { DEFAULT_PARTITIONS } from '../../lib/fleet/topic-settings.interface.js';
 import { referenceDocuments } from '../../scripts/setup/reference-tables.mjs';
 import { commandNames } from '../support/cli/command-names.js';

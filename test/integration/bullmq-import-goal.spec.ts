@@ -1,6 +1,6 @@
 import { DelayQueueReceiver, type ReceivedMessage } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import type { LeftReason } from '../../lib/bullmq/import-counts.js';
+import type { LeftReason } from '../../tools/import-bullmq/import-counts.js';
 import { onOwnRedis, useBed } from '../support/app/bed.js';
 import { BullmqBed } from '../support/bullmq/bullmq-bed.js';
 import {

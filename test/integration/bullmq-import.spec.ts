@@ -1,9 +1,9 @@
 import { DelayQueueReceiver } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { OtherDestinationError } from '../../lib/bullmq/bullmq-import.js';
-import type { BullmqJob } from '../../lib/bullmq/bullmq-queue.js';
-import { freshName } from '../../lib/bullmq/import-goal.js';
-import type { Note } from '../../lib/bullmq/taken-note.js';
+import { OtherDestinationError } from '../../tools/import-bullmq/bullmq-import.js';
+import type { BullmqJob } from '../../tools/import-bullmq/bullmq-queue.js';
+import { freshName } from '../../tools/import-bullmq/import-goal.js';
+import type { Note } from '../../tools/import-bullmq/taken-note.js';
 import { useBed } from '../support/app/bed.js';
 import {
   CALL,

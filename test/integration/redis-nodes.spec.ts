@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CallId, Partition } from '../../lib/store/partition.js';
 import { RedisConnection } from '../../lib/engines/redis/connection/redis-connection.js';
 import { StoreKeys } from '../../lib/store/keys.js';
-import { FEWEST_TRAITS } from '../../lib/engines/redis/connection/server-traits.js';
+import { FEWEST_TRAITS } from '../../lib/engines/redis/connection/server-info.js';
 import { SignalSubscriber } from '../../lib/engines/redis/connection/signal-subscriber.js';
 import { SystemClock } from '../../lib/time/clock.js';
 import type { RedisBroker } from '../../lib/engines/redis/redis.broker.js';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { ClaimedMessage } from '../../lib/store/deliveries/claim.js';
 import type { Outcome } from '../../lib/store/deliveries/settle.js';
-import { toFailedAttempt } from '../../lib/messages/failed-attempt.js';
+import { toFailedAttempt } from '../../lib/messages/failure.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import type { ClaimFields, ServedClaim } from '../support/broker/claimant.js';
 import { ACK, DEAD, FAILURE, LONG, LONG_AGO, RETRY, RETRY_LATER, message } from '../support/broker/broker-bed.js';

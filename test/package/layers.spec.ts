@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -6,6 +7,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const run = promisify(execFile);
+
+// In a variable, since a file without types is imported.
+const CONFIGURATION = '../../.dependency-cruiser.mjs';
 
 /** What a file in this folder must not import: another folder, or a package. */
 const REFUSED = [
@@ -62,15 +66,28 @@ const REFUSED = [
   ['lib/index', 'lib/testing'],
   ['lib/testing', 'lib/index'],
   ['lib/testing', 'vitest'],
-  ['lib/terminus', 'lib/consumer'],
+  ['lib/terminus', 'lib/monitoring'],
+  ['lib/dashboard', 'lib/admin'],
+  ['lib/dashboard', 'lib/store'],
+  ['lib/dashboard', 'lib/gateway'],
+  ['lib/gateway', 'lib/producer'],
+  ['lib/gateway', 'lib/consumer/pulling'],
+  ['lib/prometheus', 'lib/monitoring'],
+  ['lib/opentelemetry', 'lib/middleware'],
   ['lib/prometheus', '@nestjs/common'],
   ['lib/opentelemetry', '@nestjs/common'],
   ['lib/http', '@nestjs/common'],
   ['lib/cli', '@nestjs/common'],
   ['lib/cli', 'lib/http/mount'],
   ['lib/cli', 'lib/nest/module'],
+  ['lib/cli', 'lib/engines/redis/connection'],
+  ['lib/cli', 'lib/index'],
   ['lib/cli', 'ioredis'],
   ['lib/composition', 'lib/cli'],
+  ['lib/composition', 'tools/import-bullmq'],
+  ['tools/import-bullmq', 'lib/cli'],
+  ['tools/import-bullmq', 'lib/producer'],
+  ['tools/import-bullmq', 'ioredis'],
 ] as const;
 
 const ALLOWED = [
@@ -82,6 +99,7 @@ const ALLOWED = [
   ['lib/nest/module', 'lib/composition'],
   ['lib/engines/embedded', 'lib/store'],
   ['lib/testing', 'lib/engines/embedded'],
+  ['lib/cli', 'tools/import-bullmq'],
 ] as const;
 
 describe('the linter', () => {
@@ -93,13 +111,17 @@ describe('the linter', () => {
     for (const file of ['.dependency-cruiser.mjs', 'tsconfig.json']) await copyFile(file, join(folder, file));
     await symlink(resolve('node_modules'), join(folder, 'node_modules'));
     for (const [, to] of [...REFUSED, ...ALLOWED]) {
-      if (to.startsWith('lib/') && to !== 'lib/index') await plant(`${to}/target.ts`, 'export const planted = 1;\n');
+      if (isOurs(to) && to !== 'lib/index') await plant(`${to}/target.ts`, 'export const planted = 1;\n');
     }
     for (const [from, to] of [...REFUSED, ...ALLOWED]) await plant(fileOf(from, to), importOf(from, to));
     await plant('lib/consumer/one.ts', "import type { Two } from './two.js';\nexport interface One { two: Two }\n");
     await plant('lib/consumer/two.ts', "import type { One } from './one.js';\nexport interface Two { one: One }\n");
+    await plant(
+      'lib/cli/imports-types.ts',
+      "import type { planted } from '../index.js';\nexport type Used = typeof planted;\n",
+    );
     const depcruise = resolve('node_modules/.bin/depcruise');
-    ({ stdout: report } = await run(depcruise, ['--output-type', 'err', 'lib'], { cwd: folder }).catch(
+    ({ stdout: report } = await run(depcruise, ['--output-type', 'err', 'lib', 'tools'], { cwd: folder }).catch(
       (error: { stdout: string }) => error,
     ));
   });
@@ -114,6 +136,18 @@ describe('the linter', () => {
 
   it.each(ALLOWED)('accepts that %s imports %s', (from, to) => {
     expect(report).not.toContain(`${fileOf(from, to)} → `);
+  });
+
+  it('accepts that a face imports types of the entry', () => {
+    expect(report).not.toContain('lib/cli/imports-types.ts → ');
+  });
+
+  it('lists no inner file that a face does not need', async () => {
+    const { INNER } = (await import(CONFIGURATION)) as { INNER: Readonly<Record<string, readonly string[]>> };
+    for (const [face, files] of Object.entries(INNER)) {
+      const imported = new Set(importedBy(`lib/${face}`));
+      expect(files.filter((file) => !imported.has(`lib/${file}.js`))).toEqual([]);
+    }
   });
 
   it('refuses two files that import types of each other', () => {
@@ -132,11 +166,26 @@ function fileOf(from: string, to: string): string {
 }
 
 function importOf(from: string, to: string): string {
-  const path = to.startsWith('lib/') ? relativePath(dirname(fileOf(from, to)), to) : to;
+  const path = isOurs(to) ? relativePath(dirname(fileOf(from, to)), to) : to;
   return `import * as planted from '${path}';\nexport const used = planted;\n`;
+}
+
+/** Whether it is a folder, and no package. */
+function isOurs(to: string): boolean {
+  return /^(lib|tools)\//.test(to);
 }
 
 function relativePath(from: string, to: string): string {
   const path = relative(from, to === 'lib/index' ? 'lib/index.js' : `${to}/target.js`);
   return path.startsWith('.') ? path : `./${path}`;
+}
+
+/** What the files of a folder import, by their paths from the root folder. */
+function importedBy(folder: string): string[] {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file));
+  return files.flatMap((file) => {
+    const path = join(folder, file);
+    const imports = readFileSync(path, 'utf8').matchAll(/ from '(\.[^']+)'/g);
+    return Array.from(imports, ([, to = '']) => join(dirname(path), to));
+  });
 }

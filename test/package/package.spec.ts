@@ -34,10 +34,15 @@ describe('the packed library', () => {
 
   it('holds what the maps and the README lead to, and nothing else', () => {
     expect(files).toEqual(
-      expect.arrayContaining(['lib/index.ts', 'lib/store/lua/claim.lua', 'docs/guides/operations.md']),
+      expect.arrayContaining([
+        'lib/index.ts',
+        'lib/store/lua/claim.lua',
+        'tools/import-bullmq/bullmq-import.ts',
+        'docs/guides/operations.md',
+      ]),
     );
     expect(files.filter((path) => /^clients\/.*(test|behaviour|__pycache__)/.test(path))).toEqual([]);
-    const others = files.filter((path) => !/^(clients|dist|docs|lib)\//.test(path));
+    const others = files.filter((path) => !/^(clients|dist|docs|lib|tools)\//.test(path));
     expect(others.toSorted()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json']);
   });
 

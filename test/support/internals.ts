@@ -3,8 +3,7 @@ import type { DelayQueueEvents, DelayQueueProducer } from 'nestjs-delay-queue';
 import { vi } from 'vitest';
 import type { Broker } from '../../lib/store/broker.interface.js';
 import type { DelayQueueConnection } from '../../lib/composition/delay-queue.connection.js';
-import { DEFAULT_CONNECTION } from '../../lib/nest/decorators/delay-queue.constants.js';
-import { tokensOf } from '../../lib/nest/decorators/delay-queue.tokens.js';
+import { DEFAULT_CONNECTION, tokensOf } from '../../lib/nest/decorators/delay-queue.tokens.js';
 
 /*
  * What tests of applications and of the package need and the package does not export. They import from its entries otherwise,

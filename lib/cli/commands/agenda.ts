@@ -1,11 +1,11 @@
-import type { Agenda, AgendaBucket, TopicAgenda } from '../../admin/agenda.js';
+import type { Agenda, AgendaBucket, TopicAgenda } from '../../admin/index.js';
 import { parseDuration } from '../../time/duration.js';
 import type { Cli } from '../cli.js';
 import { usageError } from '../cli-error.js';
 import type { AddCommand } from '../command.js';
 import { EXIT } from '../exit-codes.js';
 import { toDuration, toNumber, toTime } from '../given-values.js';
-import { TIME_FORMS } from '../../time/iso-time.js';
+import { TIME_FORMS } from '../../time/date.js';
 import { example } from '../program.js';
 import { type Column, table } from '../table.js';
 import { shownNumber } from '../text.js';

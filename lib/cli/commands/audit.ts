@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../events/audit-log.js';
+import type { AuditEntry } from '../../admin/index.js';
 import type { AddCommand } from '../command.js';
 import { toNumber } from '../given-values.js';
 import { example } from '../program.js';

@@ -1,4 +1,4 @@
-import type { DeadLetterGroup } from '../../admin/dead-letter-groups.js';
+import type { DeadLetterGroup } from '../../admin/index.js';
 import type { Cli, Queues } from '../cli.js';
 import { type AddCommand, TOPIC } from '../command.js';
 import { toNumber } from '../given-values.js';

@@ -1,6 +1,6 @@
-import type { DoctorReport } from '../../admin/doctor.js';
-import { type DelayQueueAdminOptions, openConnection } from '../../composition/create-delay-queue-admin.js';
-import type { DoctorFinding } from '../../store/inspection.interface.js';
+import type { DoctorFinding, DoctorReport } from '../../admin/index.js';
+import type { DelayQueueAdminOptions } from '../../index.js';
+import { openConnection } from '../../composition/create-delay-queue-admin.js';
 import { toldError } from '../cli-error.js';
 import { EXIT } from '../exit-codes.js';
 import type { AddCommand } from '../command.js';

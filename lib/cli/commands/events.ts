@@ -1,5 +1,5 @@
 import { filter, fromEvent, take, takeUntil } from 'rxjs';
-import type { FleetEvent } from '../../events/fleet-event.js';
+import type { FleetEvent } from '../../admin/index.js';
 import type { Cli } from '../cli.js';
 import { usageError } from '../cli-error.js';
 import type { AddCommand } from '../command.js';

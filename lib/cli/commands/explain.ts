@@ -1,5 +1,4 @@
-import type { ExplainCause } from '../../admin/explain-causes.js';
-import type { ExplainFacts } from '../../admin/explain.js';
+import type { ExplainCause, ExplainFacts } from '../../admin/index.js';
 import { summaryOf } from '../../messages/failure.js';
 import { type AddCommand, ID, KEY, TOPIC } from '../command.js';
 import { commandsFor } from '../commands-for-cause.js';

@@ -1,4 +1,4 @@
-import type { FleetProcess, FleetTopic, ProcessTopic, WorkMinute } from '../../admin/fleet.js';
+import type { FleetProcess, FleetTopic, ProcessTopic, WorkMinute } from '../../admin/index.js';
 import type { Cli } from '../cli.js';
 import type { AddCommand } from '../command.js';
 import { toNumber } from '../given-values.js';

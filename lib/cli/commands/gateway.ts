@@ -6,7 +6,7 @@ import { servedTopics } from '../../gateway/access.js';
 import { type GatewayConfig, checkConfig } from '../../gateway/gateway-config.js';
 import { DEFAULT_LIMITS, checkedLimits } from '../../gateway/limits.js';
 import { assertToken } from '../../gateway/tokens.js';
-import { isLoopback } from '../../http/loopback.js';
+import { isLoopback } from '../../http/foreign-page.js';
 import type { Cli } from '../cli.js';
 import { usageError } from '../cli-error.js';
 import type { AddCommand } from '../command.js';

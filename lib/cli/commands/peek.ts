@@ -1,5 +1,6 @@
+import type { PeekPage, PeekState } from '../../admin/index.js';
 import { Option } from '@commander-js/extra-typings';
-import { PEEK_STATES, type PeekPage, type PeekState } from '../../admin/peek.js';
+import { PEEK_STATES } from '../../admin/peek.js';
 import type { Cli, Queues } from '../cli.js';
 import { type AddCommand, TOPIC } from '../command.js';
 import { toNumber } from '../given-values.js';

@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings';
-import type { MessageDetails } from '../../admin/message-details.js';
+import type { MessageDetails } from '../../admin/index.js';
 import { interrupted } from '../bulk.js';
 import type { AddCommand } from '../command.js';
 import { toNumber } from '../given-values.js';

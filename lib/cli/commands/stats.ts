@@ -1,5 +1,4 @@
-import type { PartitionStatus, TopicStats } from '../../admin/topic-stats.js';
-import type { FleetReceiver } from '../../admin/fleet.js';
+import type { FleetReceiver, PartitionStatus, TopicStats } from '../../admin/index.js';
 import type { Cli, Queues } from '../cli.js';
 import type { AddCommand } from '../command.js';
 import { EXIT } from '../exit-codes.js';

@@ -1,5 +1,6 @@
+import type { TopicCounters } from '../../admin/index.js';
 import { setTimeout } from 'node:timers/promises';
-import { type TopicCounters, oldestOverdueOf } from '../../admin/topic-stats.js';
+import { oldestOverdueOf } from '../../admin/topic-stats.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { parseDuration } from '../../time/duration.js';
 import type { Cli, Queues } from '../cli.js';

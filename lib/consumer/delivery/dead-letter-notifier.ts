@@ -1,7 +1,7 @@
 import { quoted } from '../../log.js';
-import type { DeadLetter } from '../../messages/dead-letter.interface.js';
+import type { DeadLetter } from '../../messages/delayed-message.interface.js';
 import { toFailure } from '../../messages/failure.js';
-import { readablePart } from '../../messages/readable-part.js';
+import { readablePart } from '../../messages/envelope.js';
 import type { PayloadSerializer } from '../../messages/serializer.js';
 import { toDate } from '../../time/date.js';
 import { within } from '../../time/deadline.js';

@@ -4,7 +4,7 @@ import { describe } from '../../checks/describe.js';
 import { MAX_ID_LENGTH } from '../../checks/limits.js';
 import { HandlerTimeoutError } from '../../errors/handling.errors.js';
 import { InvalidPayloadError, SerializationError } from '../../errors/publishing.errors.js';
-import { isName } from '../../messages/assert-id.js';
+import { isName } from '../../messages/message-ref.js';
 import { DEFAULT_BACKOFF, backoffDelay } from '../../messages/backoff.js';
 import { checkPayload } from '../../messages/payload-schema.js';
 import { type Envelope, decodeEnvelope } from '../../messages/envelope.js';

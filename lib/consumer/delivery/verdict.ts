@@ -8,8 +8,7 @@ import {
   UnrecoverableError,
 } from '../../errors/handling.errors.js';
 import { DEFAULT_BACKOFF, backoffDelay } from '../../messages/backoff.js';
-import { toFailedAttempt } from '../../messages/failed-attempt.js';
-import { type Failure, toFailure } from '../../messages/failure.js';
+import { type Failure, toFailedAttempt, toFailure } from '../../messages/failure.js';
 import { parseDuration } from '../../time/duration.js';
 import type { ActiveBackoff } from '../../fleet/topic-settings.interface.js';
 

@@ -1,8 +1,8 @@
 import type { Owner } from '../../store/fleet/owner.js';
 import type { Partition } from '../../store/partition.js';
 import type { FleetMember } from '../../fleet/fleet-member.interface.js';
-import type { ProcessReporter } from '../../fleet/process-reporter.js';
 import { Session } from '../../fleet/session.js';
+import type { ProcessReporter } from '../../fleet/process-reporter.js';
 import { Loop } from '../../time/loop.js';
 import type { Startable } from '../../time/startable.interface.js';
 import type { TopicRegistry } from '../../fleet/topic.registry.js';

@@ -3,7 +3,7 @@ import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { SerializationError } from '../../errors/publishing.errors.js';
 import { counted, quoted } from '../../log.js';
 import type { MissedOccurrences } from '../../schedules/catch-up.js';
-import { occurrenceId } from '../../schedules/occurrence-ids.js';
+import { occurrenceId } from '../../schedules/schedule-record.js';
 import { toDate } from '../../time/date.js';
 import type { ConsumerContext } from '../consumer-context.js';
 

@@ -8,11 +8,16 @@ import { type DueSchedules, MAX_DUE_SCHEDULES } from '../../store/schedules/due-
 import type { StoredSchedule } from '../../store/schedules/schedule-records.js';
 import { repeatUntilServed, serveWithin } from '../../store/calls/serve.js';
 import { isRefused } from '../../store/calls/split-refused.js';
-import { tagsOf } from '../../messages/readable-part.js';
+import { tagsOf } from '../../messages/envelope.js';
 import { toStoredId } from '../../messages/stored-id.js';
 import { type Step, nextStep } from '../../schedules/catch-up.js';
-import { occurrenceId, seriesOf } from '../../schedules/occurrence-ids.js';
-import { type ScheduleRecord, encodeState, readSchedule } from '../../schedules/schedule-record.js';
+import {
+  encodeState,
+  occurrenceId,
+  readSchedule,
+  type ScheduleRecord,
+  seriesOf,
+} from '../../schedules/schedule-record.js';
 import { AHEAD } from '../../schedules/starting-state.js';
 import { Loop } from '../../time/loop.js';
 import type { Startable } from '../../time/startable.interface.js';

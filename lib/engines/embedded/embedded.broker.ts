@@ -4,11 +4,9 @@ import type { DoctorFinding } from '../../store/inspection.interface.js';
 import type { EventLog } from '../../store/records/event-log.interface.js';
 import { StoreKeys } from '../../store/keys.js';
 import { StoreBroker } from '../../store/store-broker.js';
-import { DataClock } from './data-clock.js';
+import { DataClock, EmbeddedServer, LoopTurns } from './embedded-server.js';
 import type { EmbeddedData } from './data/embedded-data.js';
 import { EmbeddedDriver } from './embedded-driver.js';
-import { EmbeddedServer } from './embedded-server.js';
-import { LoopTurns } from './loop-turns.js';
 import { processServer } from './process-server.js';
 
 const IN_PROCESS: DoctorFinding = {

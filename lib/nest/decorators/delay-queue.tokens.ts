@@ -1,4 +1,16 @@
-import { DEFAULT_CONNECTION } from './delay-queue.constants.js';
+/** Metadata keys of the marks that decorators leave on classes. */
+export const DELAYED_HANDLER_METADATA = 'delay-queue:handler';
+export const RECURRING_HANDLER_METADATA = 'delay-queue:recurring-handler';
+export const ON_DEAD_LETTER_METADATA = 'delay-queue:on-dead-letter';
+
+/**
+ * Nest's own mark of providers that something from outside calls, such as WebSocket gateways. Nest makes scoped global
+ * enhancers for them as it does for controllers.
+ */
+export const ENTRY_PROVIDER_METADATA = '__entryProvider__';
+
+/** Name of the connection of a module that was given none. */
+export const DEFAULT_CONNECTION = 'default';
 
 /** Injection token of the ioredis client that the module sends its commands through. */
 export const DELAY_QUEUE_REDIS = Symbol.for('nestjs-delay-queue.DELAY_QUEUE_REDIS');
@@ -10,7 +22,7 @@ const CONNECTION = 'DELAY_QUEUE_CONNECTION';
  * and look up what another one provides; and they are no classes, so that a decorator loads nothing of the runtime. They are
  * readable, since Nest's messages show them.
  */
-export interface ConnectionTokens {
+interface ConnectionTokens {
   readonly producer: string;
   readonly admin: string;
   readonly events: string;

@@ -1,7 +1,7 @@
 import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
 import type { HandledPayload, NamedTopic } from '../../messages/payload-types.js';
 import type { TopicRef } from '../../messages/topic.js';
-import { DELAYED_HANDLER_METADATA } from './delay-queue.constants.js';
+import { DELAYED_HANDLER_METADATA } from './delay-queue.tokens.js';
 import type { HandlerOptions } from './handler-options.interface.js';
 import { mark } from './marks.js';
 

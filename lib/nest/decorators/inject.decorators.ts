@@ -1,6 +1,5 @@
 import { Inject } from '@nestjs/common';
-import { DEFAULT_CONNECTION } from './delay-queue.constants.js';
-import { tokensOf } from './delay-queue.tokens.js';
+import { DEFAULT_CONNECTION, tokensOf } from './delay-queue.tokens.js';
 
 /**
  * Injects the `DelayQueueProducer` of a named connection, made by `DelayQueueModule.forRoot({ name })`. The one of a module

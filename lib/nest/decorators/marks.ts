@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../errors/options.errors.js';
-import { ENTRY_PROVIDER_METADATA } from './delay-queue.constants.js';
+import { ENTRY_PROVIDER_METADATA } from './delay-queue.tokens.js';
 
 /** What a decorator of this library leaves for a member of a class. */
 export interface Mark<M = unknown> {

@@ -1,5 +1,5 @@
 import type { TopicRef } from '../../messages/topic.js';
-import { ON_DEAD_LETTER_METADATA } from './delay-queue.constants.js';
+import { ON_DEAD_LETTER_METADATA } from './delay-queue.tokens.js';
 import { mark } from './marks.js';
 
 /**

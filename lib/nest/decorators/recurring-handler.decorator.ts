@@ -1,7 +1,7 @@
 import type { HandledPayload, NamedTopic, PublishedPayload, TopicName } from '../../messages/payload-types.js';
 import type { Topic, TopicRef } from '../../messages/topic.js';
 import type { ScheduledMessageOptions, ScheduleRule } from '../../schedules/schedule.interface.js';
-import { DELAYED_HANDLER_METADATA, RECURRING_HANDLER_METADATA } from './delay-queue.constants.js';
+import { DELAYED_HANDLER_METADATA, RECURRING_HANDLER_METADATA } from './delay-queue.tokens.js';
 import type { DelayedHandlerMetadata, HandlerDecorator } from './delayed-handler.decorator.js';
 import type { HandlerOptions } from './handler-options.interface.js';
 import { mark } from './marks.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { asConfiguration, assertOptions } from '../../checks/validate.js';
 import type { DeadLetterHook } from '../../consumer/delivery/dead-letter-notifier.js';
-import { DEFAULT_CONNECTION, ON_DEAD_LETTER_METADATA } from '../decorators/delay-queue.constants.js';
+import { DEFAULT_CONNECTION, ON_DEAD_LETTER_METADATA } from '../decorators/delay-queue.tokens.js';
 import type { OnDeadLetterMetadata } from '../decorators/on-dead-letter.decorator.js';
 import { ConfigurationError } from '../../errors/options.errors.js';
 import { checkedTopicName } from '../../messages/topic.js';

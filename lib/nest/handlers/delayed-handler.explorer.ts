@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { MessageHandler } from '../../consumer/message-handler.interface.js';
-import { DEFAULT_CONNECTION, DELAYED_HANDLER_METADATA } from '../decorators/delay-queue.constants.js';
+import { DEFAULT_CONNECTION, DELAYED_HANDLER_METADATA } from '../decorators/delay-queue.tokens.js';
 import type { DelayedHandlerMetadata } from '../decorators/delayed-handler.decorator.js';
 import { ConfigurationError } from '../../errors/options.errors.js';
 import { topicName } from '../../messages/topic.js';

@@ -1,12 +1,117 @@
-import { ForbiddenException, Injectable } from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, ForbiddenException, Injectable } from '@nestjs/common';
 import { ApplicationConfig, type ContextId, ContextIdFactory, ExternalContextCreator, ModuleRef } from '@nestjs/core';
 import { UnrecoverableError } from '../../errors/handling.errors.js';
 import type { HandlerOptions } from '../decorators/handler-options.interface.js';
 import type { DecoratedMethod, InstanceWrapper } from './decorated-methods.js';
-import { describeRefusal, isRefusal, rememberingGuards } from './guard-refusals.js';
-import { assertBoundClassesAreMade, checkParameters } from './handler-checks.js';
-import { HandlerPipeline, type Invoke, directCall } from './handler-pipeline.js';
-import { isEnhanced, isFiltered } from './nest-metadata.js';
+import { directCall, HandlerPipeline, type Invoke } from './handler-pipeline.js';
+import { BODY, enhancersOf, isEnhanced, isFiltered, parametersOf } from './nest-metadata.js';
+import { isError } from '../../checks/kinds.js';
+import { CONTEXT_TYPE } from './delay-queue-context.js';
+import { ConfigurationError } from '../../errors/options.errors.js';
+
+/**
+ * Nest makes the guards, interceptors, pipes and filters that are bound as classes only if it makes the class they are bound
+ * to. Otherwise it leaves them out silently, and a guard that is not asked refuses nothing.
+ *
+ * @throws ConfigurationError if a class is bound to the handler that Nest has not made
+ */
+function assertBoundClassesAreMade(handler: DecoratedMethod<unknown>): void {
+  const { wrapper, type, name, method } = handler;
+  const pipes = Object.values(parametersOf(type, name)).flatMap((parameter) => parameter.pipes ?? []);
+  for (const enhancer of [...enhancersOf(type), ...enhancersOf(method), ...pipes]) {
+    if (typeof enhancer !== 'function' || wrapper.host?.injectables.has(enhancer)) continue;
+    throw new ConfigurationError(
+      `${handler.where}: ${enhancer.name} would not run, since Nest makes what is bound to a class only if it ` +
+        `makes the class itself, and this one comes from a factory or is a value. List the class among the providers, or ` +
+        `bind an instance, such as new ${enhancer.name}().`,
+    );
+  }
+}
+
+/**
+ * If any parameter is decorated, Nest fills only decorated ones, and here it knows nothing of requests.
+ *
+ * @returns whether any parameter is decorated
+ * @throws ConfigurationError for a parameter that would be `undefined`
+ */
+function checkParameters(handler: DecoratedMethod<unknown>): boolean {
+  const { type, name, method } = handler;
+  const parameters = Object.entries(parametersOf(type, name));
+  if (parameters.length === 0) return false;
+  for (const [key, { index, factory }] of parameters) {
+    if (factory === undefined && key.split(':')[0] !== BODY) {
+      throw new ConfigurationError(
+        `${handler.where}: parameter ${index + 1} has a decorator that only means something in a request. Use ` +
+          `@Payload(), @Message(), or one made with createParamDecorator().`,
+      );
+    }
+  }
+  const decorated = new Set(parameters.map(([, { index }]) => index));
+  for (let index = 0; index < method.length; index++) {
+    if (!decorated.has(index)) {
+      throw new ConfigurationError(
+        `${handler.where}: parameter ${index + 1} has no decorator, but others have, and then Nest fills only ` +
+          `those. Mark it with @Payload() or @Message().`,
+      );
+    }
+  }
+  return true;
+}
+
+/** The message of Nest's exception for a guard that answered `false`. */
+const REFUSAL = 'Forbidden resource';
+
+/** Its status: that of `ForbiddenException`. */
+const FORBIDDEN = 403;
+
+/** By the error, the guard that was asked last before it was thrown. */
+const guards = new WeakMap<object, CanActivate>();
+
+type GuardsFn = (args: unknown[]) => Promise<void>;
+
+/** A creator whose calls remember which guard has refused, which Nest does not tell. */
+function rememberingGuards(creator: ExternalContextCreator): ExternalContextCreator {
+  const createGuardsFn: ExternalContextCreator['createGuardsFn'] = (bound: CanActivate[], ...rest) => {
+    if (bound.length === 0) return null;
+    return async (args: unknown[]): Promise<void> => {
+      let asked: CanActivate | undefined;
+      const watched = bound.map((guard) => ({
+        canActivate: (context: ExecutionContext) => {
+          asked = guard;
+          return guard.canActivate(context);
+        },
+      }));
+      const activate = creator.createGuardsFn(watched, ...rest) as GuardsFn;
+      try {
+        await activate(args);
+      } catch (error) {
+        if (asked && isRefusal(error)) guards.set(error, asked);
+        throw error;
+      }
+    };
+  };
+  return Object.create(creator, { createGuardsFn: { value: createGuardsFn } }) as ExternalContextCreator;
+}
+
+export function isRefusal(error: unknown): error is Error {
+  // The application may have another copy of Nest, or a bundler that shortens the names of classes.
+  return isError(error) && error.message === REFUSAL && statusOf(error) === FORBIDDEN;
+}
+
+/** What an exception of Nest answers a request with. */
+function statusOf(error: Error & { readonly getStatus?: unknown }): unknown {
+  return typeof error.getStatus === 'function' ? error.getStatus() : undefined;
+}
+
+/** Which guard has refused, and what to do if it should not have. */
+function describeRefusal(refusal: Error): string {
+  const name = guards.get(refusal)?.constructor.name;
+  const guard = name === undefined || name === '' || name === 'Object' ? 'A guard' : `The guard ${name}`;
+  return (
+    `${guard} refused the message. If it is meant for requests only, let it answer true if context.getType() is ` +
+    `'${CONTEXT_TYPE}'.`
+  );
+}
 
 /** Makes the calls of handlers: on which instance, and with what around them. */
 @Injectable()

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { asConfiguration, assertOptions } from '../../checks/validate.js';
-import { DEFAULT_CONNECTION, RECURRING_HANDLER_METADATA } from '../decorators/delay-queue.constants.js';
+import { DEFAULT_CONNECTION, RECURRING_HANDLER_METADATA } from '../decorators/delay-queue.tokens.js';
 import type { RecurringHandlerMetadata, RecurringHandlerOptions } from '../decorators/recurring-handler.decorator.js';
 import { ConfigurationError } from '../../errors/options.errors.js';
 import { MESSAGE_RULES } from '../../messages/message-options.js';

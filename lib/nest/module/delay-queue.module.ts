@@ -1,11 +1,67 @@
-import { type DynamicModule, Inject, Module, type OnModuleInit } from '@nestjs/common';
+import {
+  type ConfigurableModuleAsyncOptions,
+  ConfigurableModuleBuilder,
+  type DynamicModule,
+  Inject,
+  Module,
+  type OnModuleInit,
+} from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { asConfiguration, assertOptions } from '../../checks/validate.js';
 import type { DelayQueueModuleOptions } from '../../composition/delay-queue-options.interface.js';
 import { ConfigurationError } from '../../errors/options.errors.js';
-import { isConnectionToken } from '../decorators/delay-queue.tokens.js';
-import type { DelayQueueAsyncOptions } from './delay-queue-async-options.interface.js';
-import { ConfigurableModuleClass } from './delay-queue.module-definition.js';
+import { DEFAULT_CONNECTION, isConnectionToken } from '../decorators/delay-queue.tokens.js';
+import { connectionProviders, injectables, MODULE_OPTIONS, twinProviders } from './delay-queue.providers.js';
+
+/**
+ * Options of `DelayQueueModule.forRootAsync()`.
+ *
+ * @publicApi
+ */
+export type DelayQueueAsyncOptions = ConfigurableModuleAsyncOptions<
+  Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>,
+  'createDelayQueueOptions'
+> &
+  Pick<DelayQueueModuleOptions, 'name' | 'isGlobal'>;
+
+/**
+ * Makes options for `DelayQueueModule.forRootAsync({ useClass })`.
+ *
+ * @publicApi
+ */
+export interface DelayQueueOptionsFactory {
+  createDelayQueueOptions():
+    | Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>
+    | Promise<Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>>;
+}
+
+/** What is decided when the module is imported, before its options are known. */
+const EXTRAS = { isGlobal: true, name: DEFAULT_CONNECTION };
+
+export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<
+  Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>
+>({
+  moduleName: 'DelayQueue',
+  optionsInjectionToken: MODULE_OPTIONS,
+})
+  .setClassMethodName('forRoot')
+  .setFactoryMethodName('createDelayQueueOptions')
+  .setExtras(EXTRAS, (definition, { isGlobal, name }) => {
+    const providers = [...(definition.providers ?? []), ...connectionProviders(name)];
+    const exported = injectables(name);
+    return {
+      ...definition,
+      global: isGlobal,
+      // Nest reads these when it makes the application. By then, other copies of this package may have been loaded.
+      get providers() {
+        return [...providers, ...twinProviders(exported)];
+      },
+      get exports() {
+        return [...exported, ...twinProviders(exported).map(({ provide }) => provide)];
+      },
+    };
+  })
+  .build();
 
 const ASYNC_OPTIONS: readonly (keyof DelayQueueAsyncOptions)[] = [
   'name',

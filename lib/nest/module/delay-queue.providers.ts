@@ -8,8 +8,7 @@ import type { DelayQueueModuleOptions } from '../../composition/delay-queue-opti
 import { DelayQueueConsumers } from '../../consumer/delay-queue.consumers.js';
 import { DelayQueueReceiver } from '../../consumer/delay-queue.receiver.js';
 import { twinsOf } from '../../package-copies.js';
-import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
-import { tokensOf } from '../decorators/delay-queue.tokens.js';
+import { DEFAULT_CONNECTION, tokensOf } from '../decorators/delay-queue.tokens.js';
 import { DelayQueueEvents } from '../../events/delay-queue.events.js';
 import { ConfigurationError } from '../../errors/options.errors.js';
 import { DeadLetterHookExplorer } from '../handlers/dead-letter-hook.explorer.js';

@@ -1,9 +1,8 @@
 import { isObservable, lastValueFrom } from 'rxjs';
-import { UnrecoverableError } from '../../errors/handling.errors.js';
-import { ForwardFailedError } from '../../errors/outbound.errors.js';
+import { ForwardFailedError, UnrecoverableError } from '../../errors/handling.errors.js';
 import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
 import type { ForwardClient } from './forward-options.interface.js';
-import { type ForwardTarget, nameOf } from './forward-target.js';
+import { type ForwardTarget, nameOf } from './resolve-forward.js';
 
 /**
  * Handles messages by emitting them through a client of the application, which closes it: returns once the client has completed them, and

@@ -1,11 +1,9 @@
-import { RateLimitedError, UnrecoverableError } from '../../errors/handling.errors.js';
-import { PushFailedError } from '../../errors/outbound.errors.js';
+import { PushFailedError, RateLimitedError, UnrecoverableError } from '../../errors/handling.errors.js';
 import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
 import { toJson } from '../../messages/payload-json.js';
 import { describeDuration } from '../../time/duration.js';
 import { retryAfterOf } from '../../time/retry-after.js';
-import type { Answer } from './answer.js';
-import { PushClient } from './push-client.js';
+import { type Answer, PushClient } from './push-client.js';
 import { type PushTarget, nameOf } from './push-target.js';
 import { webhookHeaders } from './webhook-headers.js';
 

@@ -1,7 +1,6 @@
 import type { RateLimitScope } from '../../errors/handling.errors.js';
-import type { FailedAttempt } from '../../messages/failed-attempt.js';
+import type { FailedAttempt, Failure } from '../../messages/failure.js';
 import { encodeFailureRecord } from '../../messages/failure-record.js';
-import type { Failure } from '../../messages/failure.js';
 import type { SettleStatus } from '../../messages/settle-status.js';
 import type { Reply } from '../driver.interface.js';
 import type { Argument } from '../lua/lua-script.js';

@@ -1,8 +1,7 @@
 import { MAX_TIME } from '../../time/date.js';
 import type { FinishedOutcome } from '../../errors/publishing.errors.js';
-import type { FailedAttempt } from '../../messages/failed-attempt.js';
+import type { FailedAttempt, Failure } from '../../messages/failure.js';
 import { decodeFailureRecord } from '../../messages/failure-record.js';
-import type { Failure } from '../../messages/failure.js';
 import { timeOrNone, toScore } from '../calls/replies.js';
 import type { Reply } from '../driver.interface.js';
 

@@ -69,7 +69,7 @@ export interface TopicWork {
   readonly dead: number;
   /** The greatest lateness, in milliseconds. */
   readonly maxLateness: number;
-  /** How late messages were handed over: a bucket and how often, by turns; see `fleet/lateness.ts`. */
+  /** How late messages were handed over: a bucket and how often, by turns; see `fleet/work-meter.ts`. */
   readonly lateness: readonly number[];
 }
 

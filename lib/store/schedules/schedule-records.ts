@@ -1,4 +1,4 @@
-import { isName } from '../../messages/assert-id.js';
+import { isName } from '../../messages/message-ref.js';
 import { isName as isTopic } from '../../messages/topic.js';
 
 /** Names a schedule. */

@@ -1,8 +1,8 @@
 import vm from 'node:vm';
 import type { EmbeddedData } from '../../../lib/engines/embedded/data/embedded-data.js';
-import type { EmbeddedScripts } from '../../../lib/engines/embedded/embedded-scripts.js';
+import type { EmbeddedScripts } from '../../../lib/engines/embedded/embedded-driver.js';
 import type { Translated } from '../../../lib/engines/embedded/translated-scripts.js';
-import type { RedisConnection } from '../../../lib/engines/redis/connection/redis-connection.js';
+import type { BullmqRedis } from '../../../tools/import-bullmq/index.js';
 import { translate } from '../../../scripts/setup/lua-translator.mjs';
 import type { Product } from '../product/evaluate.js';
 import type { Link } from '../redis/link.js';
@@ -22,7 +22,7 @@ function beside({ data }: Server): EmbeddedData {
 }
 
 /** The import's connection to the Redis of BullMQ, which is that of the fleet, over a link: its own scripts run as the store's do. */
-export function bullmqConnection(product: Product, link: Link, server: Server): RedisConnection {
+export function bullmqConnection(product: Product, link: Link, server: Server): BullmqRedis {
   const { data } = server;
   const known = new Map<string, Scripts>();
   const scriptsOf = (source: string): Scripts => {
@@ -48,7 +48,7 @@ export function bullmqConnection(product: Product, link: Link, server: Server): 
   };
   const send = async (command: (client: typeof redis) => Promise<unknown>, key?: string): Promise<unknown> =>
     link.send({ name: 'bullmq', key, about: () => '', adds: false, run: () => command(redis), onTime: () => {} });
-  return { send } as unknown as RedisConnection;
+  return { send } as unknown as BullmqRedis;
 }
 
 /** A reply as ioredis gives it to those who ask for bytes. */

@@ -1,4 +1,4 @@
-import type { DeadLetter } from '../../../lib/messages/dead-letter.interface.js';
+import type { DeadLetter } from '../../../lib/messages/delayed-message.interface.js';
 import type { FailureReason } from '../../../lib/messages/failure.js';
 import { fromStoredId } from '../../../lib/messages/stored-id.js';
 import { OPERATED, TOPICS } from '../fleet/topics.js';

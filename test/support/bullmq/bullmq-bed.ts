@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { FlowProducer, type Job, type JobsOptions, Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { RedisConnection } from '../../../lib/engines/redis/connection/redis-connection.js';
-import { BullmqQueue } from '../../../lib/bullmq/bullmq-queue.js';
+import { BullmqQueue } from '../../../tools/import-bullmq/bullmq-queue.js';
 
 export interface BullmqConnection {
   readonly host: string;

@@ -16,8 +16,13 @@ export interface WrittenText {
   readonly level?: string | undefined;
 }
 
+/** What the package is made of. */
+const FOLDERS = ['lib', 'tools'];
+
 /** Paths of the library's files, from the root folder. */
-const FILES = readdirSync('lib', { recursive: true, encoding: 'utf8' }).map((path) => join('lib', path));
+const FILES = FOLDERS.flatMap((folder) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
+);
 const SCRIPTS = FILES.filter((path) => path.endsWith('.lua'));
 
 const LEVELS = ['debug', 'error', 'log', 'warn'];
@@ -42,9 +47,11 @@ export class Library {
       FILES.filter((path) => basename(path) === 'index.ts'),
       options,
     );
-    const folder = resolve('lib');
+    const folders = FOLDERS.map((folder) => resolve(folder));
     this.#checker = program.getTypeChecker();
-    this.#sources = program.getSourceFiles().filter(({ fileName }) => resolve(fileName).startsWith(folder));
+    this.#sources = program
+      .getSourceFiles()
+      .filter(({ fileName }) => folders.some((folder) => resolve(fileName).startsWith(folder)));
   }
 
   /** The public properties and methods of an interface or a class, inherited ones too. */

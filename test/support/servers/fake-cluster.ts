@@ -1,5 +1,5 @@
 import { Command } from 'ioredis';
-import type { ServerTraits } from '../../../lib/engines/redis/connection/server-traits.js';
+import type { ServerTraits } from '../../../lib/engines/redis/connection/server-info.js';
 import { type FakeRedis, bulk, startFakeRedis } from './fake-redis.js';
 
 const SLOTS = 16_384;

@@ -1,6 +1,6 @@
 import type { DoctorCheck, DoctorFinding } from '../../../lib/store/inspection.interface.js';
 import type { InspectedNode, InspectedServer } from '../../../lib/engines/redis/doctor/inspected-server.js';
-import { NotTold } from '../../../lib/engines/redis/connection/not-told.js';
+import { NotTold } from '../../../lib/engines/redis/connection/redis-errors.js';
 import { checkServer, warnAtBoot } from '../../../lib/engines/redis/doctor/server-checks.js';
 import { ServerInfo } from '../../../lib/engines/redis/connection/server-info.js';
 

@@ -6,7 +6,7 @@ import { type BrokerCall, wrapBroker } from '../../../lib/store/wrap-broker.js';
 import { ScheduleRunner } from '../../../lib/consumer/upkeep/schedule-runner.js';
 import type { QueueEvents } from '../../../lib/events/queue-events.interface.js';
 import { encodeEnvelope } from '../../../lib/messages/envelope.js';
-import { StoredMessages } from '../../../lib/testing/stored-messages.js';
+import { StoredMessages } from '../../../lib/testing/test-backend.js';
 import { fromStoredId } from '../../../lib/messages/stored-id.js';
 import { type StoredRule } from '../../../lib/schedules/recurrence.js';
 import {

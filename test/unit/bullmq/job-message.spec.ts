@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isKnownVersion, type BullmqJob } from '../../../lib/bullmq/bullmq-queue.js';
-import { toMessage } from '../../../lib/bullmq/job-message.js';
+import { isKnownVersion, type BullmqJob } from '../../../tools/import-bullmq/bullmq-queue.js';
+import { toMessage } from '../../../tools/import-bullmq/job-message.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { SerializationError } from '../../../lib/errors/publishing.errors.js';
 import { backoffDelay, resolveStoredBackoff, type StoredBackoff } from '../../../lib/messages/backoff.js';

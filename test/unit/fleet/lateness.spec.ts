@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Lateness } from '../../../lib/fleet/lateness.js';
+import { Lateness } from '../../../lib/fleet/work-meter.js';
 import { SeededRandom } from '../../support/random.js';
 
 function counted(values: readonly number[]): Lateness {

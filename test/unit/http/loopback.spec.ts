@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isLoopback } from '../../../lib/http/loopback.js';
+import { isLoopback } from '../../../lib/http/foreign-page.js';
 
 describe('isLoopback()', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, it } from 'vitest';
-import { sendJson } from '../../../lib/http/send-json.js';
+import { sendJson } from '../../../lib/http/respond.js';
 
 it('tells whoever waits for the headers of all of them by their names', () => {
   const response = new ServerResponse(new IncomingMessage(new Socket()));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
-import { assertId } from '../../../lib/messages/assert-id.js';
+import { assertId } from '../../../lib/messages/message-ref.js';
 import { shown } from '../../support/shown.js';
 
 describe('assertId', () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { toFailedAttempt } from '../../../lib/messages/failed-attempt.js';
+import { type Failure, toFailedAttempt } from '../../../lib/messages/failure.js';
 import { decodeFailureRecord, encodeFailureRecord } from '../../../lib/messages/failure-record.js';
-import type { Failure } from '../../../lib/messages/failure.js';
 
 const FAILURE: Failure = {
   reason: 'crashed',

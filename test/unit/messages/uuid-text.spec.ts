@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { MAX, NIL, parse, v7 } from 'uuid';
 import { describe, expect, it } from 'vitest';
-import { lengthenUuid, shortenUuid, toUuidText } from '../../../lib/messages/uuid-text.js';
+import { lengthenUuid, shortenUuid, toUuidText } from '../../../lib/messages/stored-id.js';
 import { shown } from '../../support/shown.js';
 
 const SOME = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Layer, runWithin } from '../../../lib/middleware/layers.js';
+import { type Layer, runWithin } from '../../../lib/middleware/middleware-layers.js';
 import { ConfigurationError } from '../../../lib/errors/options.errors.js';
 
 type TextLayer = Layer<string, string>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DelayQueueMetrics } from '../../../lib/monitoring/delay-queue-metrics.interface.js';
-import { HarmlessMetrics } from '../../../lib/monitoring/harmless-metrics.js';
+import { HarmlessMetrics } from '../../../lib/monitoring/metrics-recorder.js';
 import { LogBook } from '../../support/app/log-book.js';
 import { recordedMetrics } from '../../support/units/recorded-metrics.js';
 

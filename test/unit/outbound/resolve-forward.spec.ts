@@ -3,7 +3,7 @@ import { ClientProxy } from '@nestjs/microservices';
 import { EMPTY } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { resolveOptions } from '../../../lib/composition/resolve-options.js';
-import { clientOf } from '../../../lib/outbound/forward/client-of.js';
+import { clientOf } from '../../../lib/outbound/forward/resolve-forward.js';
 import { failureOf } from '../../support/units/wrong-options.js';
 
 const client = { emit: () => EMPTY };

@@ -1,7 +1,7 @@
 import { validate, version } from 'uuid';
 import { describe, expect, it, vi } from 'vitest';
-import { shortenUuid } from '../../../lib/messages/uuid-text.js';
-import { MessageIds } from '../../../lib/producer/message-ids.js';
+import { shortenUuid } from '../../../lib/messages/stored-id.js';
+import { MessageIds } from '../../../lib/producer/publish-request.js';
 
 describe('MessageIds', () => {
   it('makes UUIDs of version 7 that name the present time', () => {

@@ -2,8 +2,7 @@ import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { within } from '../../../lib/time/deadline.js';
-import { onAbort } from '../../../lib/time/on-abort.js';
-import { sleep } from '../../../lib/time/sleep.js';
+import { onAbort, sleep } from '../../../lib/time/sleep.js';
 
 it('many wait for a signal with one listener, and are called but for those who have ended that', () => {
   const controller = new AbortController();

@@ -6,6 +6,25 @@ import { addressOf, clientEndpoints, clusterAddress, databaseOf, startupNodesOf 
 import { CONNECTION_CLOSED, isOfAllSentinels, isOfReplica, isRefusedDatabase } from './redis-errors.js';
 import type { RedisSettings } from './redis-settings.js';
 
+/**
+ * Is injected in the place of the ioredis client where there is no Redis. Providers that only hold it work; those that use it get an error
+ * that says why that is not possible.
+ *
+ * @param why as a sentence
+ */
+export async function noRedis(why: string): Promise<object> {
+  const { Redis } = await loadIoRedis();
+  return new Proxy(
+    {},
+    {
+      get(target, property) {
+        if (property in target || !(property in Redis.prototype)) return Reflect.get(target, property) as unknown;
+        throw new ConfigurationError(`DELAY_QUEUE_REDIS has no '${String(property)}': ${why}`);
+      },
+    },
+  );
+}
+
 export type RedisClient = Redis | Cluster;
 
 /** What is used of ioredis, which takes longer to load than all else: so it is handed over once it is needed. */

@@ -26,8 +26,7 @@ import {
 import { isConnectionLoss, isTelling, toBrokerError, withoutSecrets } from './redis-errors.js';
 import { RedisNodes } from './redis-nodes.js';
 import type { RedisSettings } from './redis-settings.js';
-import { ReplicaWatch } from './replica-watch.js';
-import { SentinelWatch } from './sentinel-watch.js';
+import { ReplicaWatch, SentinelWatch } from './primary-watch.js';
 import { lookSparingly } from './slot-looks.js';
 
 /** Longest time to find out why a connection fails, in milliseconds. */

@@ -3,6 +3,17 @@ import { BrokerUnavailableError } from '../../../errors/operation.errors.js';
 import { DelayQueueError } from '../../../errors/delay-queue.error.js';
 import { codeOf, explained, isReply, replyFailure } from '../../../store/reply-errors.js';
 
+/** A server did not answer a question, or not to this user. The message says which one, and why. */
+export class NotTold extends Error {
+  /** Whether the server refused to answer, rather than that no answer came. */
+  readonly refused: boolean;
+
+  constructor(message: string, { refused, cause }: { refused: boolean; cause?: unknown }) {
+    super(message, { cause });
+    this.refused = refused;
+  }
+}
+
 /** What an error of ioredis may have beside its message. */
 interface DetailedError extends Error {
   command?: { readonly name: string; readonly args?: readonly unknown[] };

@@ -1,11 +1,10 @@
 import type { Redis } from 'ioredis';
 import { isError } from '../../../checks/kinds.js';
 import type { Clock } from '../../../time/clock.js';
-import { type ServerTraits, findTraits } from '../connection/server-traits.js';
+import { findTraits, ServerInfo, type ServerTraits } from '../connection/server-info.js';
 import type { FoundPrefixes, InspectedNode, SetAside, SlowCall } from './inspected-server.js';
-import { NotTold } from '../connection/not-told.js';
+import { NotTold } from '../connection/redis-errors.js';
 import { Questions } from './questions.js';
-import { ServerInfo } from '../connection/server-info.js';
 
 /** Entries of the log of slow calls that are looked at. */
 const SLOW_CALLS = 128;

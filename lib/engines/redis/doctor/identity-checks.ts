@@ -1,5 +1,5 @@
 import { type ServerCheck, eachNode, error, ok, warning } from './judgement.js';
-import { NotTold } from '../connection/not-told.js';
+import { NotTold } from '../connection/redis-errors.js';
 import { MIN_VERSION } from '../connection/server-info.js';
 
 /** Slots of a Redis Cluster. */

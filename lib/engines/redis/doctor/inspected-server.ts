@@ -1,6 +1,5 @@
 import type { Role } from '../scripts/rights.js';
-import type { ServerTraits } from '../connection/server-traits.js';
-import type { ServerInfo } from '../connection/server-info.js';
+import type { ServerInfo, ServerTraits } from '../connection/server-info.js';
 
 /** A call of one of our scripts that took long. */
 export interface SlowCall {

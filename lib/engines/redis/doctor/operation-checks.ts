@@ -1,4 +1,4 @@
-import { NotTold } from '../connection/not-told.js';
+import { NotTold } from '../connection/redis-errors.js';
 import type { InspectedNode } from './inspected-server.js';
 import { type ServerCheck, eachNode, error, ok, percent, warning } from './judgement.js';
 

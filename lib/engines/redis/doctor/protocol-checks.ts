@@ -1,6 +1,6 @@
 import { type ServerCheck, eachNode, error, ok, unknown, warning } from './judgement.js';
 import { ROLES, neededOf } from '../scripts/rights.js';
-import { NotTold } from '../connection/not-told.js';
+import { NotTold } from '../connection/redis-errors.js';
 
 /** A clock that is off by more than this, in milliseconds, is worth a warning. */
 const MAX_CLOCK_OFFSET = 1000;

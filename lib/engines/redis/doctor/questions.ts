@@ -1,9 +1,8 @@
 import { BrokerUnavailableError } from '../../../errors/operation.errors.js';
 import type { Clock } from '../../../time/clock.js';
 import { within } from '../../../time/deadline.js';
-import { textOf, withoutSecrets } from '../connection/redis-errors.js';
+import { NotTold, textOf, withoutSecrets } from '../connection/redis-errors.js';
 import { isReply, isStateRefusal } from '../../../store/reply-errors.js';
-import { NotTold } from '../connection/not-told.js';
 
 /** Asks each question once, however many checks want its answer, and waits for it no longer than its patience. */
 export class Questions {

@@ -6,7 +6,7 @@ import type { InspectedNode, InspectedServer } from './inspected-server.js';
 import { type Judgement, type ServerCheck, unknown } from './judgement.js';
 import { eviction, evictedKeys, memory } from './memory-checks.js';
 import { connections, prefix, setAside, slowScripts } from './operation-checks.js';
-import { NotTold } from '../connection/not-told.js';
+import { NotTold } from '../connection/redis-errors.js';
 import { clock, rights, scriptFlags, scriptTime, signals } from './protocol-checks.js';
 
 /** Every check of a server; that of topics is none, since those are looked at through the port. */

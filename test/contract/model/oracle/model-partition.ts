@@ -1,6 +1,6 @@
 import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';
 import type { FinishedOutcome } from '../../../../lib/errors/publishing.errors.js';
-import { MAX_HISTORY } from '../../../../lib/messages/failed-attempt.js';
+import { MAX_HISTORY } from '../../../../lib/messages/failure.js';
 import type { FailureRecord } from '../../../../lib/messages/failure-record.js';
 import type { Clock } from '../../../../lib/time/clock.js';
 import type { ClaimedMessage } from '../../../../lib/store/deliveries/claim.js';

@@ -24,14 +24,14 @@ export const failureMutations = [
   },
   {
     guard: 'Sentinel: connections to a former primary are made anew as soon as it is said',
-    file: 'engines/redis/connection/sentinel-watch.ts',
+    file: 'engines/redis/connection/primary-watch.ts',
     find: 'for (const client of this.#clients) this.#follow(client);',
     replace: '',
     spec: 'test/integration/redis-sentinel.spec.ts',
   },
   {
     guard: 'Sentinel: a connection that asked one which had not heard is left again',
-    file: 'engines/redis/connection/sentinel-watch.ts',
+    file: 'engines/redis/connection/primary-watch.ts',
     find: 'this.#leftFor.get(client) === primary',
     replace: 'this.#leftFor.has(client)',
     spec: 'test/integration/redis-sentinel.spec.ts',

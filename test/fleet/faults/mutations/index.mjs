@@ -5,7 +5,7 @@ import { protocolMutations } from './protocol.mjs';
 import { scheduleMutations } from './schedules.mjs';
 
 /**
- * Guards of the protocol and of the import from BullMQ, how each is switched off, and what has to notice. `file` is in lib; `scenario` is one of
+ * Guards of the protocol and of the import from BullMQ, how each is switched off, and what has to notice. `file` is as seen from lib; `scenario` is one of
  * test/fleet/faults, and `spec` a test file, for what no scenario can see.
  */
 export const mutations = [

@@ -5,9 +5,8 @@ import type { ConsumerContext } from '../../../../lib/consumer/consumer-context.
 import { DeadLetterNotifier } from '../../../../lib/consumer/delivery/dead-letter-notifier.js';
 import { Delivery } from '../../../../lib/consumer/delivery/delivery.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';
-import type { DeadLetter } from '../../../../lib/messages/dead-letter.interface.js';
-import { toFailedAttempt } from '../../../../lib/messages/failed-attempt.js';
-import type { Failure } from '../../../../lib/messages/failure.js';
+import type { DeadLetter } from '../../../../lib/messages/delayed-message.interface.js';
+import { type Failure, toFailedAttempt } from '../../../../lib/messages/failure.js';
 
 const FAILURE: Failure = { reason: 'failed', name: 'Error', message: 'no' };
 const ATTEMPT = toFailedAttempt(FAILURE, { at: 500, attempt: 2, duration: 1 });

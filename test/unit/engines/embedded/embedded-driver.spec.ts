@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { DataClock } from '../../../../lib/engines/embedded/data-clock.js';
+import { DataClock, EmbeddedServer, LoopTurns } from '../../../../lib/engines/embedded/embedded-server.js';
 import { EmbeddedBroker } from '../../../../lib/engines/embedded/embedded.broker.js';
-import { EmbeddedServer } from '../../../../lib/engines/embedded/embedded-server.js';
-import { LoopTurns } from '../../../../lib/engines/embedded/loop-turns.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 import { DueTimer } from '../../../../lib/time/due-timer.js';
 

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
-import { ReplicatedLink } from '../../../../lib/engines/redis/scripts/replicated-link.js';
+import { ReplicatedLink } from '../../../../lib/engines/redis/scripts/replicated-calls.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 
 type Answers = [error: Error | null, result: unknown][];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RedisClient } from '../../../../../lib/engines/redis/connection/redis-clients.js';
-import { findTraits } from '../../../../../lib/engines/redis/connection/server-traits.js';
+import { findTraits } from '../../../../../lib/engines/redis/connection/server-info.js';
 
 function reply(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });

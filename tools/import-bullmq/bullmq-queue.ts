@@ -1,4 +1,4 @@
-import type { RedisConnection } from '../engines/redis/connection/redis-connection.js';
+import type { RedisConnection } from '../../lib/engines/redis/connection/redis-connection.js';
 import { FINISH, GIVE_BACK, NOTE, PAGE, READ } from './bullmq-scripts.js';
 import { type Note, parseNote } from './taken-note.js';
 
@@ -56,6 +56,13 @@ export interface NotedJob {
   readonly note: Pick<Note, 'text'>;
 }
 
+export interface QueueVersion {
+  /** Such as `bullmq:6.7.0`; empty if it is so old that it does not say. */
+  readonly name: string;
+  /** Whether its keys are known. */
+  readonly isKnown: boolean;
+}
+
 /** How many jobs BullMQ has. */
 export interface BullmqCounts {
   readonly delayed: number;
@@ -73,35 +80,36 @@ type Row = readonly (Buffer | null)[];
 /** Where in a row the data of the job are. */
 const DATA = 5;
 
+/** How its Redis is called. */
+export type BullmqRedis = Pick<RedisConnection, 'send'>;
+
 /** A queue of BullMQ, of which delayed jobs are taken. */
 export class BullmqQueue {
-  readonly #connection: RedisConnection;
+  readonly #redis: BullmqRedis;
   /** What its keys begin with. */
   readonly #base: string;
 
   /** @param prefix BullMQ's option `prefix` */
-  constructor(connection: RedisConnection, prefix: string, name: string) {
-    this.#connection = connection;
+  constructor(redis: BullmqRedis, prefix: string, name: string) {
+    this.#redis = redis;
     this.#base = `${prefix}:${name}:`;
   }
 
-  /**
-   * Which version of BullMQ has made it, such as `bullmq:6.7.0`; empty if it is so old that it does not say.
-   *
-   * @returns `undefined` if there is no such queue
-   */
-  async version(): Promise<string | undefined> {
+  /** Which version of BullMQ has made it; `undefined` if there is no such queue. */
+  async version(): Promise<QueueVersion | undefined> {
     const meta = this.#key('meta');
-    const [exists, version] = await this.#connection.send(async (redis) =>
+    const [exists, version] = await this.#redis.send(async (redis) =>
       Promise.all([redis.exists(meta), redis.hget(meta, 'version')]),
     );
-    return exists === 1 ? (version ?? '') : undefined;
+    if (exists !== 1) return undefined;
+    const name = version ?? '';
+    return { name, isKnown: isKnownVersion(name) };
   }
 
   /** What was taken by imports that did not come to their ends, or work at the same time. */
   async taken(): Promise<TakenJobs> {
     const key = this.#key('taken');
-    const { '': destination, ...notes } = await this.#connection.send(async (redis) => redis.hgetall(key), key);
+    const { '': destination, ...notes } = await this.#redis.send(async (redis) => redis.hgetall(key), key);
     return { destination, notes: new Map(Object.entries(notes)) };
   }
 
@@ -151,7 +159,7 @@ export class BullmqQueue {
   }
 
   async counts(): Promise<BullmqCounts> {
-    const [delayed, wait, paused, prioritized, active] = await this.#connection.send(async (redis) =>
+    const [delayed, wait, paused, prioritized, active] = await this.#redis.send(async (redis) =>
       Promise.all([
         redis.zcard(this.#key('delayed')),
         redis.llen(this.#key('wait')),
@@ -182,7 +190,7 @@ export class BullmqQueue {
 
   async #run(script: string, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     const names = keys.map((name) => this.#key(name));
-    return this.#connection.send(
+    return this.#redis.send(
       async (redis) => redis.callBuffer('eval', script, names.length, ...names, this.#base, ...args),
       names[0],
     );

@@ -1,5 +1,5 @@
-import { InvalidArgumentError } from '../errors/options.errors.js';
-import { PayloadTooLargeError, SerializationError } from '../errors/publishing.errors.js';
+import { InvalidArgumentError } from '../../lib/errors/options.errors.js';
+import { PayloadTooLargeError, SerializationError } from '../../lib/errors/publishing.errors.js';
 import type { BullmqJob } from './bullmq-queue.js';
 import type { Left, LeftReason } from './import-counts.js';
 import type { FoundMessage, ImportGoal } from './import-goal.js';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { importLines } from '../../../lib/cli/import-lines.js';
+import { importLines } from '../../../lib/cli/commands/import-bullmq.js';
 
-const counts = (count: number) => ({ topics: new Map([['orders', count]]), left: [] });
+const counts = (moved: number) => ({ topics: new Map([['orders', moved]]), moved, left: [] });
 
 it.each([
   ['says nothing of others if there are none', 3, []],

@@ -1,5 +1,5 @@
 import type { BullmqJob, BullmqQueue, PageEnd } from './bullmq-queue.js';
-import { type ImportCounts, type Left, Tally, movedOf } from './import-counts.js';
+import { type ImportCounts, type Left, Tally } from './import-counts.js';
 import { type ImportGoal, type MessagePlace, freshName } from './import-goal.js';
 import { type Planned, planOf, reasonOf } from './job-plan.js';
 import { JobTransfer, isGone, isOf } from './job-transfer.js';
@@ -95,7 +95,7 @@ export class BullmqImport {
         const jobs = await this.#next(pass, true);
         if (jobs.length === 0) break;
         await transfer.move(jobs);
-        onProgress(movedOf(transfer.tally));
+        onProgress(transfer.tally.moved);
       }
     }
     return transfer.tally;

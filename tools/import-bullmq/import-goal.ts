@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import type { Broker } from '../store/broker.interface.js';
-import type { StoredMessage } from '../store/messages/stored-message.js';
-import type { Partition } from '../store/partition.js';
-import { partitionCount } from '../store/partitions.js';
-import { MAX_DELAY } from '../checks/limits.js';
-import { partitionOf } from '../messages/partitioner.js';
-import type { PublishOptions } from '../messages/publish-options.interface.js';
-import { readablePart } from '../messages/readable-part.js';
-import { toStoredId } from '../messages/stored-id.js';
-import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
-import { MessageChanges } from '../producer/message-changes.js';
-import { toPublishRequest } from '../producer/publish-request.js';
-import type { Clock } from '../time/clock.js';
+import type { Broker } from '../../lib/store/broker.interface.js';
+import type { StoredMessage } from '../../lib/store/messages/stored-message.js';
+import type { Partition } from '../../lib/store/partition.js';
+import { partitionCount } from '../../lib/store/partitions.js';
+import { MAX_DELAY } from '../../lib/checks/limits.js';
+import { partitionOf } from '../../lib/messages/partitioner.js';
+import type { PublishOptions } from '../../lib/messages/publish-options.interface.js';
+import { readablePart } from '../../lib/messages/envelope.js';
+import { toStoredId } from '../../lib/messages/stored-id.js';
+import type { DelayQueueProducer } from '../../lib/producer/delay-queue.producer.js';
+import { MessageChanges } from '../../lib/producer/message-changes.js';
+import { toPublishRequest } from '../../lib/producer/publish-request.js';
+import type { Clock } from '../../lib/time/clock.js';
 import type { JobMessage } from './job-message.js';
 
 /** The header that says which taking of a job a message is of, by whom it was made, and for when it was stored. */

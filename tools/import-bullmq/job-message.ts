@@ -1,11 +1,11 @@
-import { NoJsonError, parseExactJson } from '../checks/exact-json.js';
-import { isPlainObject } from '../checks/kinds.js';
-import { MAX_ATTEMPTS, MAX_DELAY } from '../checks/limits.js';
-import { isWithin } from '../checks/validate.js';
-import { InvalidArgumentError } from '../errors/options.errors.js';
-import type { StoredBackoff } from '../messages/backoff.js';
-import type { PublishOptions } from '../messages/publish-options.interface.js';
-import { checkedTopicName } from '../messages/topic.js';
+import { NoJsonError, parseExactJson } from '../../lib/checks/exact-json.js';
+import { isPlainObject } from '../../lib/checks/kinds.js';
+import { MAX_ATTEMPTS, MAX_DELAY } from '../../lib/checks/limits.js';
+import { isWithin } from '../../lib/checks/validate.js';
+import { InvalidArgumentError } from '../../lib/errors/options.errors.js';
+import type { StoredBackoff } from '../../lib/messages/backoff.js';
+import type { PublishOptions } from '../../lib/messages/publish-options.interface.js';
+import { checkedTopicName } from '../../lib/messages/topic.js';
 import type { BullmqJob } from './bullmq-queue.js';
 
 /** The header with the key of the job that a message was. */

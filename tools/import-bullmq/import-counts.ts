@@ -1,4 +1,4 @@
-import { patternOf } from '../admin/fingerprint.js';
+import { patternOf } from '../../lib/admin/fingerprint.js';
 import type { JobObstacle } from './bullmq-queue.js';
 import type { JobMessage } from './job-message.js';
 
@@ -30,12 +30,9 @@ export interface LeftJobs {
 export interface ImportCounts {
   /** How many go to each topic. */
   readonly topics: ReadonlyMap<string, number>;
+  /** How many go to a topic. */
+  readonly moved: number;
   readonly left: readonly LeftJobs[];
-}
-
-/** How many jobs go to a topic. */
-export function movedOf({ topics }: Pick<ImportCounts, 'topics'>): number {
-  return [...topics.values()].reduce((sum, count) => sum + count, 0);
 }
 
 /** A job that stays. */
@@ -50,6 +47,10 @@ export class Tally implements ImportCounts {
   readonly topics = new Map<string, number>();
   readonly #left = new Map<string, LeftJobs>();
   readonly #leftIds = new Set<string>();
+
+  get moved(): number {
+    return [...this.topics.values()].reduce((sum, count) => sum + count, 0);
+  }
 
   get left(): readonly LeftJobs[] {
     return [...this.#left.values()];
