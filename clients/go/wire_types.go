@@ -283,9 +283,9 @@ type Details struct {
 	Payload json.RawMessage `json:"payload"`
 	// How long it waits after a failed attempt, if it was published with the option; times are milliseconds.
 	Backoff json.RawMessage `json:"backoff"`
-	// The attempts that it may have, if it was published with the option; else its handler or its topic decides.
+	// The attempts that it may have, if it was published with the option; otherwise its handler or its topic decides.
 	MaxAttempts int `json:"maxAttempts"`
-	// By its publisher's estimate of the Redis server's clock; zero if what is stored cannot be decoded.
+	// When it was published, by its publisher's estimate of the Redis server's clock; zero if what is stored cannot be decoded.
 	PublishedAt time.Time `json:"publishedAt"`
 	// In flight or finished: when it was due last. Its handler has not begun before. Zero if that is not known.
 	DueAt time.Time `json:"dueAt"`
@@ -332,7 +332,7 @@ type Failure struct {
 	Cause *Failure `json:"cause"`
 	// The errors that it consists of, as an AggregateError does; the first 5.
 	Errors []Failure `json:"errors"`
-	// Why the attempt before failed, if the last one ended without an error of its own.
+	// With "crashed": why an earlier attempt failed, if one did.
 	LastError *Failure `json:"lastError"`
 	// What the schema found wrong, if the reason is "invalid"; the first 10.
 	Issues []PayloadIssue `json:"issues"`
@@ -379,7 +379,7 @@ type CancelledTagged struct {
 
 // Message: a message that belongs to its receiver until its lease ends. The first settlement of its receipt counts.
 type Message struct {
-	// Names the message.
+	// Names the message; the same in each delivery.
 	ID string `json:"id"`
 	// Where it was published.
 	Topic string `json:"topic"`
@@ -387,7 +387,7 @@ type Message struct {
 	Partition int `json:"partition"`
 	// Its key; the id, if it was published without one.
 	Key string `json:"key"`
-	// As it was published.
+	// As it was published; the same as the first argument of the handler.
 	Payload json.RawMessage `json:"payload"`
 	// As they were published.
 	Headers map[string]string `json:"headers"`
@@ -486,9 +486,9 @@ type Facts struct {
 	Topic string `json:"topic"`
 	// Names the message.
 	ID string `json:"id"`
-	// The processes that live and handle the topic, or take part in it since somebody receives there.
+	// The live processes that handle the topic, or take part in it because somebody receives there.
 	Handlers []string `json:"handlers"`
-	// Those who receive the topic, or did so in the last 15 minutes.
+	// Who receives the topic, or did so in the last 15 minutes, as fleet() lists them.
 	Receivers []Receiver `json:"receivers"`
 	// Its key; the id, if it was published without one.
 	Key string `json:"key"`
@@ -496,7 +496,7 @@ type Facts struct {
 	Partition int `json:"partition"`
 	// When the facts were read, on the Redis server's clock.
 	At time.Time `json:"at"`
-	// Where it is now. One of "dead", "finished", "in-flight" and "scheduled".
+	// "scheduled", "in-flight", "dead" or "finished".
 	State string `json:"state"`
 	// When it is due, if it is scheduled; when it was due, if it is in flight: its handler has not begun before.
 	DueAt time.Time `json:"dueAt"`
@@ -520,7 +520,7 @@ type Facts struct {
 	Crashes int `json:"crashes"`
 	// Why it is dead, or why its last attempt failed.
 	Failure *Failure `json:"failure"`
-	// What happened to it while it was in flight, and takes effect when its delivery ends. One of "cancelled" and "replaced".
+	// "cancelled" or "replaced", if that happened while it was in flight; it takes effect when its delivery ends.
 	Mark string `json:"mark"`
 	// The process that handles it, or has, if that can be told.
 	Runner string `json:"runner"`
@@ -532,16 +532,15 @@ type Facts struct {
 	Paused bool `json:"paused"`
 	// Until when nothing of the topic begins, since somebody holds it, or a handler has met a rate limit.
 	HeldUntil time.Time `json:"heldUntil"`
-	// Which limit of its key it waits for, or its owner for the topic: how many begin (rate), or how many are in flight. One of "inFlight" and
-	// "rate".
+	// Which limit of its key or of the topic it waits for: how many begin ("rate"), or how many are in flight ("inFlight").
 	Limit string `json:"limit"`
 	// The process that is stored as the owner of its partition.
 	Owner string `json:"owner"`
-	// Whether that one lives, by its heartbeats.
+	// Whether that process is alive, by its heartbeats.
 	OwnerAlive bool `json:"ownerAlive"`
 	// Most handler calls of the owner at once.
 	OwnerConcurrency int `json:"ownerConcurrency"`
-	// How many handler calls of the owner ran when it said so last.
+	// How many handler calls of the owner ran at its latest heartbeat.
 	OwnerBusy int `json:"ownerBusy"`
 }
 
@@ -549,9 +548,9 @@ type Facts struct {
 type Receiver struct {
 	// The topic that it receives.
 	Topic string `json:"topic"`
-	// The name that it gives as consumer.
+	// Its name, the option consumer of receive().
 	Consumer string `json:"consumer"`
-	// Whether it has or wants messages, has asked lately, or has not come back. One of "busy", "gone" and "idle".
+	// "busy": it has messages. "idle": it waits for some, or did so in the last 30 s. "gone": neither; listed for 15 minutes.
 	State string `json:"state"`
 	// Its calls that wait for messages.
 	Waiting int `json:"waiting"`

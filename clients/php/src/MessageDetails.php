@@ -27,10 +27,10 @@ final class MessageDetails
      * @param mixed $payload As it was published; null if what is stored cannot be decoded.
      * @param \stdClass|null $backoff How long it waits after a failed attempt, if it was published with the option;
      *     times are milliseconds.
-     * @param int|null $maxAttempts The attempts that it may have, if it was published with the option; else its
-     *     handler or its topic decides.
-     * @param \DateTimeImmutable|null $publishedAt By its publisher's estimate of the Redis server's clock; null if
-     *     what is stored cannot be decoded.
+     * @param int|null $maxAttempts The attempts that it may have, if it was published with the option; otherwise
+     *     its handler or its topic decides.
+     * @param \DateTimeImmutable|null $publishedAt When it was published, by its publisher's estimate of the Redis
+     *     server's clock; null if what is stored cannot be decoded.
      * @param \DateTimeImmutable|null $dueAt In flight or finished: when it was due last. Its handler has not begun
      *     before. Null if that is not known.
      * @param string|null $outcome Finished: what became of it. One of 'acked', 'cancelled' and 'delivered'.
@@ -38,10 +38,10 @@ final class MessageDetails
      *     never called, or that is not known.
      * @param string|null $process Finished: names the process that has handled it; null if none has, or that is not
      *     known.
-     * @param int|float|null $timeout The longest run of its handler, if it was published with the option;
-     *     milliseconds.
-     * @param int|float|null $expireAfter How long after its due time it expires, if it was published with the
-     *     option; milliseconds.
+     * @param int|float|null $timeout The longest run of its handler in milliseconds, if it was published with the
+     *     option.
+     * @param int|float|null $expireAfter How long after its due time it expires, in milliseconds, if it was
+     *     published with the option.
      * @param \stdClass|null $failure Why it is dead, or why the latest attempt that failed did.
      * @param string|null $blockedBy In an ordered topic, the id of the message of the same key that has to be done
      *     before this one; null if nothing is in the way, and in lists.

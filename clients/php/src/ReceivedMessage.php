@@ -12,11 +12,11 @@ final class ReceivedMessage
     use Internal\Settling;
 
     /**
-     * @param string $id Names the message.
+     * @param string $id Names the message; the same in each delivery.
      * @param string $topic Where it was published.
      * @param int $partition Where it is in the topic.
      * @param string $key Its key; the id, if it was published without one.
-     * @param mixed $payload As it was published.
+     * @param mixed $payload As it was published; the same as the first argument of the handler.
      * @param array<string, string> $headers As they were published.
      * @param int $attempt Which attempt this is, 1 for the first.
      * @param int $maxAttempts The attempt after which the message becomes a dead letter.

@@ -177,9 +177,11 @@ export class PartitionClaimer implements Startable, Claims {
       admission.answered(result, max);
       // Nobody else gets what is delivered at most once, however late its call is.
       const deliveries = this.#deliveriesOf(result, lease === 0 ? Infinity : sentAt + lease);
-      admission.used(this.#taker.take(deliveries, admission.slots), result.heldBack);
+      const slots = this.#taker.take(deliveries, admission.slots);
       this.#plan(result);
       if (result.keepsFinished) this.#taker.keepsFinished();
+      // The last, since others may be woken.
+      admission.used(slots, result.heldBack);
     } catch (error) {
       if (this.#stop.signal.aborted) return undefined;
       context.log.error(`Claiming from topic '${this.partition.topic}' failed`, (error as Error).stack);

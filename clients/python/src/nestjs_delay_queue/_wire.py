@@ -190,9 +190,10 @@ class StoredMessage(Answer):
     payload: Any = None
     #: How long it waits after a failed attempt, if it was published with the option; times are milliseconds.
     backoff: Optional[Mapping[str, Any]] = None
-    #: The attempts that it may have, if it was published with the option; else its handler or its topic decides.
+    #: The attempts that it may have, if it was published with the option; otherwise its handler or its topic decides.
     max_attempts: Optional[int] = None
-    #: By its publisher's estimate of the Redis server's clock; None if what is stored cannot be decoded.
+    #: When it was published, by its publisher's estimate of the Redis server's clock; None if what is stored cannot be
+    #: decoded.
     published_at: Optional[datetime] = None
     #: In flight or finished: when it was due last. Its handler has not begun before. None if that is not known.
     due_at: Optional[datetime] = None
@@ -202,9 +203,9 @@ class StoredMessage(Answer):
     duration: Optional[float] = None
     #: Finished: names the process that has handled it; None if none has, or that is not known.
     process: Optional[str] = None
-    #: The longest run of its handler, if it was published with the option; milliseconds.
+    #: The longest run of its handler in milliseconds, if it was published with the option.
     timeout: Optional[float] = None
-    #: How long after its due time it expires, if it was published with the option; milliseconds.
+    #: How long after its due time it expires, in milliseconds, if it was published with the option.
     expire_after: Optional[float] = None
     #: Why it is dead, or why the latest attempt that failed did.
     failure: Optional[Failure] = None
@@ -232,7 +233,7 @@ class Failure(Answer):
     cause: Optional[Json] = None
     #: The errors that it consists of, as an ``AggregateError`` does; the first 5.
     errors: Sequence[Json] = ()
-    #: Why the attempt before failed, if the last one ended without an error of its own.
+    #: With ``'crashed'``: why an earlier attempt failed, if one did.
     last_error: Optional[Failure] = None
     #: What the schema found wrong, if the reason is ``'invalid'``; the first 10.
     issues: Sequence[Json] = ()
@@ -268,7 +269,7 @@ class CancelledTagged(Answer):
 class ReceivedFields(Answer):
     """A message that belongs to its receiver until its lease ends. The first settlement of its receipt counts."""
 
-    #: Names the message.
+    #: Names the message; the same in each delivery.
     id: str
     #: Where it was published.
     topic: str
@@ -276,7 +277,7 @@ class ReceivedFields(Answer):
     partition: int
     #: Its key; the id, if it was published without one.
     key: str
-    #: As it was published.
+    #: As it was published; the same as the first argument of the handler.
     payload: Any
     #: As they were published.
     headers: Mapping[str, str]
