@@ -1,10 +1,9 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import type { BulkOptions } from '../admin/bulk-options.js';
+import type { BulkOptions } from '../admin/index.js';
+import type { MessageRef, Schedule } from '../index.js';
 import type { ActionOn, Target } from '../admin/catalogue/action.js';
 import { ACTIONS, type NamedAction } from '../admin/catalogue/actions.js';
 import { didYouMean } from '../checks/nearest.js';
-import type { MessageRef } from '../messages/message-ref.js';
-import type { Schedule } from '../schedules/schedule.interface.js';
 import { runBulk } from './bulk.js';
 import type { Cli, Queues } from './cli.js';
 import { type CliError, notFound, usageError } from './cli-error.js';

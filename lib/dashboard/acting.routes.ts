@@ -1,4 +1,4 @@
-import type { BulkOptions, BulkResult } from '../admin/bulk-options.js';
+import type { BulkOptions, BulkResult } from '../admin/index.js';
 import type { ActionOn } from '../admin/catalogue/action.js';
 import { ACTIONS, type NamedAction } from '../admin/catalogue/actions.js';
 import { Refusal } from '../http/refusal.js';

@@ -4,7 +4,7 @@ import { toldError } from '../cli-error.js';
 import { type AddCommand, SCHEDULE } from '../command.js';
 import { toNumber } from '../given-values.js';
 import { type Program, example } from '../program.js';
-import type { Schedule } from '../../schedules/schedule.interface.js';
+import type { Schedule } from '../../index.js';
 import type { Paint } from '../paint.js';
 import { type Column, pairs, table } from '../table.js';
 import { shown, shownCount, shownNumber, shownValue, told } from '../text.js';
