@@ -66,7 +66,7 @@ class BarePartition {
       toStoredId(randomUUID()),
       `[${publishedAt},${JSON.stringify(payload)}]`,
     ]);
-    await this.#run('publish', { sequence: ++this.#sequence, due_specs: dues, on_duplicates: 'n' }, rest);
+    await this.#run('publish', { sequence: ++this.#sequence, columns: `${dues}\nn\n\n` }, rest);
   }
 
   async acquire(): Promise<void> {

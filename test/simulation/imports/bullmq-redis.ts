@@ -1,6 +1,6 @@
 import vm from 'node:vm';
 import type { EmbeddedData } from '../../../lib/engines/embedded/data/embedded-data.js';
-import type { EmbeddedScripts } from '../../../lib/engines/embedded/embedded-driver.js';
+import type { EmbeddedScripts } from '../../../lib/engines/embedded/embedded-scripts.js';
 import type { Translated } from '../../../lib/engines/embedded/translated-scripts.js';
 import type { BullmqRedis } from '../../../tools/import-bullmq/index.js';
 import { translate } from '../../../scripts/setup/lua-translator.mjs';

@@ -2,7 +2,8 @@
 export { DelayQueueConnection } from '../../../lib/composition/delay-queue.connection.js';
 export { resolveOptions } from '../../../lib/composition/resolve-options.js';
 export { handlerSettings } from '../../../lib/consumer/handler-settings.js';
-export { EmbeddedDriver, EmbeddedScripts } from '../../../lib/engines/embedded/embedded-driver.js';
+export { EmbeddedDriver } from '../../../lib/engines/embedded/embedded-driver.js';
+export { EmbeddedScripts } from '../../../lib/engines/embedded/embedded-scripts.js';
 export { EmbeddedData } from '../../../lib/engines/embedded/data/embedded-data.js';
 export { fromBytes } from '../../../lib/engines/embedded/bytes.js';
 export { servedTopics } from '../../../lib/gateway/access.js';

@@ -1,7 +1,7 @@
 import { runInThisContext } from 'node:vm';
 import { Redis } from 'ioredis';
 import { EmbeddedData } from '../../../lib/engines/embedded/data/embedded-data.js';
-import { EmbeddedScripts } from '../../../lib/engines/embedded/embedded-driver.js';
+import { EmbeddedScripts } from '../../../lib/engines/embedded/embedded-scripts.js';
 import type { LuaRuntime } from '../../../lib/engines/embedded/lua/lua-library.js';
 import type { TranslatedScript } from '../../../lib/engines/embedded/translated-scripts.js';
 import { translate } from '../../../scripts/setup/lua-translator.mjs';
