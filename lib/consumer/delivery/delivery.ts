@@ -78,11 +78,6 @@ export class Delivery implements Receipt, Admitted {
     return this.#settledAt !== undefined;
   }
 
-  /** Whether its outcome was decided after the end of its lease, so that the message may be delivered again by now. */
-  get isOverdue(): boolean {
-    return this.#settledAt !== undefined && this.#settledAt >= this.leaseEndsAt;
-  }
-
   /** How long its handler ran before the outcome was decided, in milliseconds; 0 if it was not called. */
   get duration(): number {
     const { startedAt } = this;

@@ -38,7 +38,7 @@ export interface SettleListener {
   done(delivery: Delivery): void;
   /** Outcomes have begun to wait for room, or all that waited are stored. */
   waits(isWaiting: boolean): void;
-  /** Outcomes of deliveries whose lease had ended were sent, and answered. */
+  /** No outcome is unanswered any more whose lease has ended. */
   caughtUp(): void;
 }
 
@@ -60,7 +60,8 @@ export class Settler {
   #pending: DecidedDelivery[] = [];
   #sent: readonly DecidedDelivery[] = [];
   #isWaiting = false;
-  #isOverdue = false;
+  /** When the first lease of what is not answered ends, on the local clock in epoch milliseconds; what waits for room does not count. */
+  #lateFrom = Infinity;
   /** Its own, so that its calls are not taken for repeats of those that this process made when it had the partition before. */
   readonly #caller = randomUUID();
   #sequence = 0;
@@ -85,13 +86,11 @@ export class Settler {
 
   /** Whether outcomes have to be answered before more is claimed: so many wait for room, or leases of some have ended. */
   get comesFirst(): boolean {
-    return this.#waiting.isCrowd || this.#isOverdue || this.#isLate;
+    return this.#waiting.isCrowd || this.#isLate;
   }
 
-  /** Whether leases have ended while what became of the messages was sent. */
   get #isLate(): boolean {
-    const now = this.#context.clock.now();
-    return this.#sent.some(({ delivery }) => now >= delivery.leaseEndsAt);
+    return this.#context.clock.now() >= this.#lateFrom;
   }
 
   /** @param operation names the settle, which may be made again under this name */
@@ -99,7 +98,7 @@ export class Settler {
     // A new list in place of an empty one: what an old list outgrows holds what was in it until a full collection.
     if (this.#pending.length === 0) this.#pending = [];
     this.#pending.push({ delivery, verdict, operation });
-    if (delivery.isOverdue) this.#isOverdue = true;
+    this.#lateFrom = Math.min(this.#lateFrom, delivery.leaseEndsAt);
     this.#sending.poke();
   }
 
@@ -122,22 +121,24 @@ export class Settler {
   async #sendAll(): Promise<number | undefined> {
     const { clock } = this.#context;
     while (!this.#abandoned.signal.aborted) {
-      this.#sent = this.#nextBatch();
+      this.#goOn();
       if (this.#sent.length === 0) break;
       const left = await this.#send(this.#sent);
-      // What was decided in time may have been sent again and again until then.
-      this.#isOverdue ||= this.#isLate;
       if (this.#abandoned.signal.aborted) return undefined;
       for (const decided of this.#sent) if (!left.includes(decided)) this.#listener.done(decided.delivery);
       this.#sent = [];
       if (left.length > 0) this.#putOff(left);
       this.#noteWaiting();
     }
-    if (this.#isOverdue) {
-      this.#isOverdue = false;
-      this.#listener.caughtUp();
-    }
     return this.#waiting.pauseFrom(clock.now());
+  }
+
+  /** Takes the next batch. Here alone it can end that something is late, so that nobody who waits for it waits in vain. */
+  #goOn(): void {
+    const wasLate = this.#isLate;
+    this.#sent = this.#nextBatch();
+    this.#lateFrom = Math.min(firstEndOf(this.#sent), firstEndOf(this.#pending));
+    if (wasLate && !this.#isLate) this.#listener.caughtUp();
   }
 
   /** While something waits for room, only what makes room is sent at once. */
@@ -307,6 +308,10 @@ function batchLength(pending: readonly DecidedDelivery[]): number {
   const most = Math.min(MAX_BATCH, pending.length);
   for (let i = 0; i < most; i++) if (pending[i]?.operation !== undefined) return Math.max(1, i);
   return most;
+}
+
+function firstEndOf(decided: readonly DecidedDelivery[]): number {
+  return decided.reduce((first, { delivery }) => Math.min(first, delivery.leaseEndsAt), Infinity);
 }
 
 /** What is to become of a delivery, as middleware sees it. */

@@ -53,4 +53,51 @@ describe('a claim that is wanted while an outcome is about to be sent', () => {
     await bed.clock.advance(0);
     expect(bed.sent).toEqual(['settle', 'claim']);
   });
+
+  it('comes at once then, though the answer to an earlier renewal has moved the lease meanwhile', async () => {
+    const bed = new RunBed();
+    bed.own();
+    await turns();
+    bed.take('a');
+    bed.extend = async () =>
+      new Promise((resolve) => void bed.clock.setTimer((2 * LEASE) / 3 + 1, () => resolve(['extended'])));
+    await bed.clock.advance(LEASE / 3);
+    bed.untilAnswered = new Promise((resolve) => void bed.clock.setTimer((2 * LEASE) / 3 + 2, resolve));
+    bed.call(0).resolve();
+    await turns(3);
+    bed.sent.length = 0;
+    await bed.clock.advance((2 * LEASE) / 3);
+    bed.signal({ kind: 'due', at: 0 });
+    await bed.clock.advance(0);
+    expect(bed.sent).toEqual([]);
+
+    await bed.clock.advance(2);
+    await turns(3);
+    await bed.clock.advance(0);
+    expect(bed.sent).toEqual(['claim']);
+  });
+
+  it('of a delivery whose lease has ended while its outcome waits behind others comes once both are answered', async () => {
+    const bed = new RunBed();
+    bed.own();
+    await turns();
+    const [first, second] = [bed.delivery('a'), bed.delivery('b')];
+    first.leaseEndsAt = bed.clock.now() + 2 * LEASE;
+    bed.hand(first);
+    bed.hand(second);
+    bed.sent.length = 0;
+    bed.untilAnswered = new Promise((resolve) => void bed.clock.setTimer(LEASE + 1, resolve));
+    bed.call(0).resolve();
+    await turns(3);
+    bed.call(1).resolve();
+    await bed.clock.advance(LEASE);
+    bed.signal({ kind: 'due', at: 0 });
+    await bed.clock.advance(0);
+    expect(bed.sent).toEqual(['settle']);
+
+    await bed.clock.advance(1);
+    await turns(3);
+    await bed.clock.advance(0);
+    expect(bed.sent).toEqual(['settle', 'settle', 'claim']);
+  });
 });
