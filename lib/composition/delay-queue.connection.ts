@@ -223,7 +223,7 @@ export class DelayQueueConnection {
     this.#handled = new Set(handlers.flatMap(({ topics }) => topics.map(({ topic }) => topic)));
     for (const { name, topic } of hooks) {
       if (this.#handled.has(topic)) continue;
-      log.warn(`${name} is told of no dead letter: nothing in this process handles topic '${topic}'`);
+      log.warn(`${name} will never be called: nothing in this process handles topic '${topic}'`);
     }
     const { middleware } = options;
     this.#runtime = new ConsumerRuntime({

@@ -52,7 +52,7 @@ function createInstruments({ prefix, buckets }: CheckedOptions, collect: () => P
       ),
       starved: topicGauge(
         'starved_seconds',
-        'For how long what the limits of the topic permit was over before it could be used; 0 if it is not.',
+        'Seconds for which permits of the topic have expired unused; 0 if they are used in time.',
       ),
     } satisfies Record<keyof TopicConsumption, unknown>,
     backlog: {

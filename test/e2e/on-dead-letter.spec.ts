@@ -148,7 +148,7 @@ describe('@OnDeadLetter', () => {
       onDeadLetter(): void {}
     }
     const app = await bed.start({ providers: [Payments, Lonely] });
-    expect(app.logs.warnings.join('\n')).toContain('Lonely.onDeadLetter is told of no dead letter');
+    expect(app.logs.warnings.join('\n')).toContain('Lonely.onDeadLetter will never be called');
   });
 
   it('fails the boot if it cannot work', async () => {

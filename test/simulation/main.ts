@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { PLAN_OPTIONS, type Plan, planOf } from './plan.js';
+import { PLAN_OPTIONS, type Plan, planOf, savedPlan } from './plan.js';
 import { evaluate } from './product/evaluate.js';
 import { shrink } from './shrink.js';
 import { type Outcome, simulate } from './simulate.js';
@@ -45,7 +45,7 @@ const copy = evaluate(readFileSync(values.product, 'utf8'));
 if (values.beside !== undefined) copy.beside = evaluate(readFileSync(values.beside, 'utf8'));
 
 if (values.worker) work();
-else if (values.plan !== undefined) await replay(JSON.parse(readFileSync(values.plan, 'utf8')) as Plan);
+else if (values.plan !== undefined) await replay(savedPlan(readFileSync(values.plan, 'utf8')));
 else await playAll();
 
 /** Plays the seeds that it is sent. */

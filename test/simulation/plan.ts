@@ -41,8 +41,18 @@ export function planOf({ messages, processes, topics, faults, epilogue, ...value
     messages: Number(messages),
     processes: Number(processes),
     topics: topics?.split(','),
-    faults: JSON.parse(faults) as Partial<Faults>,
+    faults: fromJson(faults) as Partial<Faults>,
     epilogue,
     with: values.with,
   };
+}
+
+/** A plan as it was saved. */
+export function savedPlan(text: string): Plan {
+  return fromJson(text) as Plan;
+}
+
+/** JSON has no `Infinity`, which is written as `null`. */
+function fromJson(text: string): unknown {
+  return JSON.parse(text, (_name, value: unknown) => value ?? Infinity);
 }

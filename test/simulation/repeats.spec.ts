@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { bundleProduct } from '../../scripts/setup/simulation.mjs';
 import { type Copy, evaluate } from './product/evaluate.js';
+import { savedPlan } from './plan.js';
 import { type Outcome, simulate } from './simulate.js';
 import type { Listener } from './world/world.js';
 
@@ -36,6 +37,11 @@ describe('a simulation', () => {
     const alone = await play(7, evaluate(code));
     expect([again.hash, alone.hash]).toEqual([first.hash, first.hash]);
     expect((await play(8)).hash).not.toBe(first.hash);
+  });
+
+  it('is planned in JSON, in which what never happens stays away', () => {
+    const plan = { seed: 7, messages: 1, processes: 1, faults: { killEvery: Infinity, latency: 0.5 } };
+    expect(savedPlan(JSON.stringify(plan))).toEqual(plan);
   });
 
   it('has stacks that do not tell where it lies', async () => {

@@ -9,8 +9,8 @@ import { shownTime } from '../times.js';
 export const audit: AddCommand = (program, cli) => {
   program
     .command('audit')
-    .summary('list what was done by whom')
-    .description('Lists what was done by whom with the queues, the latest first, a page at a time.')
+    .summary('list who did what')
+    .description('Lists who did what with the queues, the latest first, a page at a time.')
     .option('--limit <number>', 'most entries, 1 to 200', toNumber, 50)
     .option('--cursor <cursor>', 'goes on after the page that ended with it')
     .addHelpText('after', example('audit --limit 20'))

@@ -20,7 +20,7 @@ export const events: AddCommand = (program, cli) => {
     .option('--follow', 'go on until Ctrl-C')
     .option('--kind <kinds...>', 'only these kinds, such as dead and retried')
     .option('--id <id>', 'only this message')
-    .option('--count <number>', 'end after so many events', toNumber)
+    .option('--count <number>', 'stop after this many events', toNumber)
     .addHelpText('after', example('events order.timeout --follow --kind dead retried'))
     .action(async (topic, { follow = false, kind, id, count = Infinity }) => {
       if (!follow) throw usageError('Only events that come are there to be read: give --follow.');

@@ -36,7 +36,7 @@ export const top: AddCommand = (program, cli) => {
         'Ctrl-C ends it. With --json: a line of JSON for each look.',
     )
     .option('--interval <duration>', 'time between two looks, at least 500 ms', toDuration, '2s')
-    .option('--count <number>', 'end after so many looks', toNumber)
+    .option('--count <number>', 'stop after this many refreshes', toNumber)
     .addHelpText('after', example('top', 'top --interval 5s --count 2 --json'))
     .action(async ({ interval, count = Infinity }) => {
       const period = parseDuration('interval', interval, { min: 500, max: 3_600_000 });

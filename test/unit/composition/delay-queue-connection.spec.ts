@@ -73,7 +73,7 @@ describe('DelayQueueConnection', () => {
     const consuming = await setUp();
     await consuming.start();
     expect(consuming.warnings).toEqual([
-      "Jobs.bury is told of no dead letter: nothing in this process handles topic 'other'",
+      "Jobs.bury will never be called: nothing in this process handles topic 'other'",
     ]);
     await consuming.connection.close();
 

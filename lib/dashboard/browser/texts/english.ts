@@ -19,8 +19,8 @@ const CAUSES: Readonly<Record<ExplainCause, string>> = {
   'owner-silent': 'The process that owns its partition is silent',
   'blocked-by-key': 'Another message of its key comes first',
   'rate-limited': 'Its topic is held, or a rate limit keeps it back',
-  'max-in-flight': 'As many are in flight as may be',
-  starved: 'What its limits permit is over before its handler can be called',
+  'max-in-flight': 'Concurrency limit reached',
+  starved: 'Permits expire before the handler can start',
   behind: 'Others come before it',
 };
 
@@ -42,15 +42,15 @@ export const english = {
     themes: { system: 'System', light: 'Light', dark: 'Dark' },
     language: 'Language',
     readOnly: 'Read only',
-    readOnlyHint: 'You may look, but not change anything.',
+    readOnlyHint: 'You can look, but not change anything.',
     signedIn: (actor: string) => `You are ${actor}`,
   },
   state: {
     loading: 'Loading …',
     failed: 'This could not be loaded',
-    disconnected: 'The connection to the server is lost. What you see may be old.',
+    disconnected: 'The connection to the server is lost. This page may be out of date.',
     unreachable: 'The server does not answer.',
-    sessionOver: 'Your session is over, or you may not see this any more. Load the page again to sign in.',
+    sessionOver: 'Your session has ended, or you no longer have access. Load the page again to sign in.',
     age: (length: string) => `As of ${length} ago.`,
     notFound: 'There is no such page',
     nothing: 'Nothing here',
@@ -81,11 +81,11 @@ export const english = {
   },
   states: { scheduled: 'Scheduled', due: 'Due', 'in-flight': 'In flight', dead: 'Dead', finished: 'Finished' },
   problems: {
-    title: 'What needs you',
+    title: 'Needs attention',
     redis: (_check: string, message: string) => message,
     unreachable: (topic: string, count: number) =>
       count > 0
-        ? `${counted(count, 'partition')} of ${topic} ${count === 1 ? 'does' : 'do'} not answer: what ${count === 1 ? 'it holds' : 'they hold'} is in no figure.`
+        ? `${counted(count, 'partition')} of ${topic} ${count === 1 ? 'does' : 'do'} not answer and ${count === 1 ? 'is' : 'are'} not included in the counts.`
         : `${topic} cannot be looked at: what Redis has of it cannot be reached, or is damaged.`,
     fine: 'Nothing is wrong: all topics are handled, and no message is late.',
     idle: (count: number) =>
