@@ -166,7 +166,7 @@ export class Session implements Startable {
       this.id,
       (signal) => this.#onSignal(signal),
       () => {
-        // What was signalled before is lost.
+        // Earlier signals are lost.
         this.refresh();
         if (this.#announced === undefined) return;
         member.share();

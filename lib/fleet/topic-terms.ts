@@ -27,7 +27,7 @@ export function termsOfHandler(settings: TopicSettings, { handling }: TopicTerms
 export function termsOfReceiver(own: TopicSettings, stored: TopicTerms): TopicTerms {
   const { limits, handling } = termsOfHandler(settingsBeside(own, stored), stored);
   const { backoff, serializer } = stored.handling ?? {};
-  // What it cannot say it leaves as it is.
+  // It leaves the terms that it cannot decide as they are.
   return {
     limits,
     handling: {

@@ -116,7 +116,7 @@ export class TopicRegistry {
     const changes: LimitsChange[] = [];
     for (const [i, topic] of topics.entries()) {
       const found = configs[i];
-      // What Redis has lost is stored again.
+      // Terms that Redis has lost are stored again.
       if (!found) continue;
       const config = await this.#saidAgain(topic, found);
       const text = describeLimits(config.limits);

@@ -9,7 +9,7 @@ const DEFAULT_PORT = 6379;
 const DEFAULT_SENTINEL_PORT = 26_379;
 const DEFAULT_NODE_HOST = '127.0.0.1';
 
-/** What can be a host name or an IP address, and so neither a URL nor anything with a password. */
+/** Matches a host name or an IP address, and so neither a URL nor anything with a password. */
 const HOST = /^[\w.:%-]+$/;
 
 /**

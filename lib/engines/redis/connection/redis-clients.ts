@@ -64,7 +64,7 @@ const LEGACY_REPLIES = { replyMapping: 'legacy' } as const;
  */
 const BEHAVIOUR = {
   lazyConnect: true,
-  // When a connection is closed nothing is awaited any more; a timer would only keep the process from ending.
+  // A closed connection awaits nothing any more; a timer would only keep the process from ending.
   disconnectTimeout: 0,
   ...LEGACY_REPLIES,
   maxRetriesPerRequest: 0,
