@@ -51,7 +51,7 @@ export interface ClaimedMessage extends Receipt {
   readonly attempt: number;
   /** Epoch milliseconds. */
   readonly dueAt: number;
-  /** Share of the room for suspects that it takes; 0 for nearly all messages. */
+  /** Room for suspects that it takes; 0 for nearly all messages. */
   readonly weight: number;
 }
 

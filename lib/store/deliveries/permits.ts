@@ -10,7 +10,7 @@ export interface BeginWindow {
   readonly lead: number;
   /** Time after that in which they can begin, in milliseconds. */
   readonly slack: number;
-  /** Lead of the next call over the time at which it can be served, to be there in time; in milliseconds. A call may come that early. */
+  /** Time by which the next call comes before it can be served, to be there in time; in milliseconds. A call may come that early. */
   readonly ahead: number;
 }
 

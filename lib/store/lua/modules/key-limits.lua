@@ -125,7 +125,7 @@ if has_keys then
     return true
   end
 
-  -- Whether a parked message can begin, its key being at no rest.
+  -- Whether a parked message can begin: the limits of its key allow it, and its key does not rest.
   function may_begin_of(id)
     local key = key_of(id)
     local state, looks_at = states[key], redis.call('ZSCORE', resting, key)
