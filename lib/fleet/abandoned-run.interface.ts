@@ -10,9 +10,9 @@ export interface AbandonedRun {
   readonly handler: string;
   /** The messages that it was called with. */
   readonly ids: readonly string[];
-  /** When it was called, by the clock of this process. */
+  /** Time of the call, on the clock of this process. */
   readonly startedAt: Date;
-  /** How long ago its time was up, in milliseconds. */
+  /** Milliseconds since its time was up. */
   readonly overtime: number;
 }
 

@@ -1,12 +1,12 @@
 /**
  * Shares the partitions of a topic among the processes that handle it. All that know of the same processes come to the same
- * result, whoever holds what; shares differ by one at most.
+ * result, no matter who holds what; shares differ by at most one.
  *
  * Each partition in turn goes to the process that has the highest score for it and still has room (rendezvous hashing with
  * bounded loads, after Thaler and Ravishankar, "Using name-based mappings to increase hit rates", 1998). If a process comes or goes,
- * the scores of the others stay, so about half as many partitions again move as have to.
+ * the scores of the others stay, so about 1.5 times as many partitions move as have to.
  *
- * @param sessions names of the processes, one at least, in any order
+ * @param sessions names of the processes, at least one, in any order
  * @returns for each partition, the process that is to own it
  */
 export function assignPartitions(topic: string, partitions: number, sessions: readonly string[]): string[] {

@@ -1,10 +1,10 @@
 import type { TopicLimits } from '../store/deliveries/limits.js';
 import { describeDuration } from '../time/duration.js';
 
-/** What {@link describeLimits} says of none. */
+/** Text of {@link describeLimits} for no limits. */
 export const NO_LIMITS = 'none';
 
-/** Such as `at most 50 in 1s, at most 10 in flight`, for messages; limits that are alike have the same text. */
+/** Describes limits for messages, such as `at most 50 in 1s, at most 10 in flight`; equal limits have the same text. */
 export function describeLimits({ rate, inFlight }: TopicLimits = {}): string {
   const parts = [
     rate && `at most ${rate.max}${rate.by === 'key' ? ' of a key' : ''} in ${describeDuration(rate.per)}`,

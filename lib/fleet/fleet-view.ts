@@ -1,54 +1,54 @@
 import type { SessionRecord } from '../store/fleet/sessions.js';
 
-/** Sessions that are over for so many of their lengths are forgotten: by then every process has seen it. */
+/** Session lengths after which a session that is over is forgotten: by then every process has seen its end. */
 const FORGOTTEN_AFTER = 3;
 
-/** No session lasts longer than this, or than this process's own, whatever is stored; in milliseconds. */
+/** Longest length of a session, whatever is stored, unless this process's own is longer; in milliseconds. */
 const LONGEST_SESSION = 60_000;
 
 /**
- * A heartbeat stood still if its answer took more than this share of the time between two, or it came so much later than it was due: whatever kept
+ * Share of the time between two heartbeats. One stood still if its answer took longer, or if it was late by more than that: whatever kept
  * this process from its answer may have kept the others from renewing their sessions.
  */
 const STANDSTILL = 0.5;
 
-/** What this process has seen of another one. Times are epoch milliseconds on the local clock, which never goes backwards. */
+/** Observations of another process. Times are epoch milliseconds on the local clock, which never goes backwards. */
 interface Sighting {
   /** The latest record; `undefined` of a session that only the owner of a partition names. */
   record: SessionRecord | undefined;
-  /** When the first heartbeat looked that has seen the record as it is; later by all the time that did not count. */
+  /** Time of the first heartbeat that saw the record as it is, moved forward by all time that did not count. */
   since: number;
   /** Whether the latest heartbeat has seen it. */
   isStored: boolean;
 }
 
-/** In milliseconds. */
+/** Timing of a session, in milliseconds. */
 export interface SessionTimes {
   /** Longest time between two heartbeats. */
   readonly heartbeat: number;
-  /** For how long a session lasts without one. */
+  /** Time that a session lasts without one. */
   readonly length: number;
 }
 
 /** A process that takes part in the fleet. */
 export interface LiveSession {
   readonly id: string;
-  /** Names the list of topics that it handles. */
+  /** Name of the list of topics that it handles. */
   readonly digest: string;
 }
 
 /**
- * Which processes live, as far as this one can tell. A session has ended if it was not renewed while this process's own heartbeats
+ * Knows which processes live, as far as this one can tell. A session has ended if it was not renewed while this process's own heartbeats
  * were answered for one whole session. No clock but the local one takes part; so no step of a clock, no flush and no outage
  * makes a living session look ended. The first process that finds a session ended marks it as left, so that all go by the same
- * fleet, those included that have come since.
+ * fleet, including those that have joined since.
  */
 export class FleetView {
   #own: LiveSession & { readonly length: number };
   /** Longest time between two heartbeats, in milliseconds. */
   readonly #heartbeat: number;
   readonly #sightings = new Map<string, Sighting>();
-  /** When the latest heartbeat that was answered has looked. */
+  /** Time as of which the latest answered heartbeat has looked. */
   #lookedAt = -Infinity;
   #live: readonly LiveSession[];
 
@@ -58,7 +58,7 @@ export class FleetView {
     this.#live = [own];
   }
 
-  /** The processes that live, this one included, sorted by name; another array whenever they change. */
+  /** Live processes, this one included, sorted by name; a new array whenever they change. */
   get live(): readonly LiveSession[] {
     return this.#live;
   }
@@ -70,7 +70,7 @@ export class FleetView {
   }
 
   /**
-   * Takes in what a heartbeat was answered.
+   * Takes in the answer to a heartbeat.
    *
    * @param sentAt when the heartbeat was sent
    * @param answeredAt when its answer came
@@ -95,22 +95,22 @@ export class FleetView {
   }
 
   /**
-   * Whether the session of a partition's owner has ended or was left. One that nobody has heard of is watched from now on, like any
+   * Whether the session of a partition's owner has ended or was left. One that was never heard of is watched from now on, like any
    * other.
    */
   hasEnded(session: string): boolean {
     if (session === this.#own.id) return false;
     const known = this.#sightings.get(session);
     if (known) return known.record?.left === true || this.#isOver(known);
-    // Before the first answer nobody is watched; whoever waits for an owner asks again after each heartbeat.
+    // Before the first answer no session is watched; a caller that waits for an owner asks again after each heartbeat.
     const since = this.#lookedAt;
     if (since !== -Infinity) this.#sightings.set(session, { record: undefined, since, isStored: false });
     return false;
   }
 
   /**
-   * A session has taken what was this process's, which is a sign of life: one that had ended as far as this process could tell is watched from
-   * now on like one that nobody has heard of.
+   * Notes that a session has taken what was this process's, which is a sign of life: if it seemed to have ended, it is watched from now on
+   * like one that was never heard of.
    */
   hasTaken(session: string): void {
     if (!this.hasEnded(session)) return;
@@ -118,8 +118,8 @@ export class FleetView {
   }
 
   /**
-   * When the first of the sessions that are not renewed ends, on the local clock; `Infinity` if all are renewed. Those that are shorter than
-   * this process's own count as long: their heartbeats must not set the pace of this one's.
+   * Time at which the first session that is not renewed ends, on the local clock; `Infinity` if all are renewed. Sessions shorter than this
+   * process's own count as equally long: their heartbeats must not set the pace of this one's.
    */
   get nextEnd(): number {
     let next = Infinity;
@@ -130,7 +130,7 @@ export class FleetView {
     return next;
   }
 
-  /** Sessions that have ended, and are not stored as such. */
+  /** Sessions that have ended but are not stored as such. */
   get ended(): SessionRecord[] {
     return [...this.#sightings.values()].flatMap((sighting) => {
       const { record, isStored } = sighting;
@@ -169,7 +169,7 @@ export class FleetView {
 }
 
 /**
- * A heartbeat that comes late has a lower count. It may hide newer ones, so any change is a sign of life, but of a session that was left only
+ * A heartbeat that comes late has a lower count. It may hide newer ones, so any change is a sign of life; for a session that was left, only
  * a newer heartbeat is.
  */
 function sightingOf(record: SessionRecord, known: Sighting | undefined, now: number): Sighting {

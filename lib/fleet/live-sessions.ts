@@ -3,10 +3,10 @@ import type { SessionRecord } from '../store/fleet/sessions.js';
 import type { ReportedProcess } from '../store/records/process-records.js';
 import { type SeenReceiver, seenReceivers } from './receivers.js';
 
-// For those who look once: whether a session lives is told by the time of its latest heartbeat, and so by the clocks of the processes.
-// Nothing but what is shown may depend on it.
+// For callers that look once: whether a session lives is judged by the time of its latest heartbeat, and so by the clocks of the processes.
+// Only what is shown may depend on it.
 
-/** What is needed to look at the fleet without being a part of it. */
+/** Parts of the broker needed to look at the fleet without being a member. */
 export type FleetSource = Pick<Broker, 'fleet' | 'records' | 'now'>;
 
 /** A process that seems to live. */
@@ -17,12 +17,12 @@ export interface LiveProcess {
   readonly told: ReportedProcess;
 }
 
-/** The sessions that seem to live. */
+/** Returns the sessions that seem to live. */
 export async function liveSessions(store: Pick<FleetSource, 'fleet' | 'now'>): Promise<ReadonlySet<string>> {
   return new Set((await livingRecords(store)).map(({ session }) => session));
 }
 
-/** The processes that seem to live, with what they have told of themselves; sorted by name. */
+/** Returns the processes that seem to live, with their own reports; sorted by name. */
 export async function liveProcesses(store: FleetSource): Promise<LiveProcess[]> {
   const records = await livingRecords(store);
   const digests = [...new Set(records.map(({ digest }) => digest))];
@@ -36,13 +36,13 @@ export async function liveProcesses(store: FleetSource): Promise<LiveProcess[]> 
   }));
 }
 
-/** Those who receive messages from these processes, or did so lately. */
+/** Returns those who receive messages from these processes, or did so lately. */
 export function receiversOf(processes: readonly LiveProcess[], now: number): SeenReceiver[] {
   const told = processes.map((one) => ({ session: one.session.session, receivers: one.told.state?.receivers }));
   return seenReceivers(told, now);
 }
 
-/** The topics that some process seems to handle, or that somebody seems to receive. */
+/** Returns the topics that some process seems to handle, or some receiver to receive. */
 export async function handledTopics(store: FleetSource): Promise<ReadonlySet<string>> {
   const processes = await liveProcesses(store);
   const received = receiversOf(processes, store.now()).filter(({ state }) => state !== 'gone');
@@ -50,8 +50,8 @@ export async function handledTopics(store: FleetSource): Promise<ReadonlySet<str
 }
 
 /**
- * The topics that some process seems to have a handler for: those that it handles, and those whose intake is stopped there; and those that are
- * received.
+ * Returns the topics that some process seems to have a handler for (those that it handles, and those whose intake is stopped there), and those
+ * that are received.
  */
 export async function topicsOfFleet(store: FleetSource): Promise<ReadonlySet<string>> {
   const processes = await liveProcesses(store);

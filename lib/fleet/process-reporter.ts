@@ -15,15 +15,15 @@ import { Loop } from '../time/loop.js';
 import { VERSION } from '../version.js';
 import { type MinuteOfWork, WorkMeter } from './work-meter.js';
 
-/** By how much the estimate of Redis's clock has to move before that is told, in milliseconds. */
+/** Smallest change of the estimate of Redis's clock that is reported, in milliseconds. */
 const CLOCK_STEP = 10;
 
-/** What this process has to do now, as far as others are told. */
+/** Current work of this process, as reported to others. */
 export interface ProcessLook extends Pick<ProcessState, 'concurrency' | 'busy' | 'waiting' | 'starved' | 'receivers'> {
   readonly holdings: Holdings;
 }
 
-/** What a process tells beside its state. */
+/** Contents of a report beside the state of the process. */
 export interface ReportSettings {
   /** Whether it publishes its events for the fleet. @defaultValue false */
   readonly fleetEvents?: boolean;
@@ -35,14 +35,14 @@ export interface ProcessReporterOptions extends ReportSettings {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly events: EventSink;
-  /** Names this process. */
+  /** Name of this process. */
   readonly session: string;
   readonly look: () => ProcessLook;
 }
 
 /**
- * Tells what this process is and does, for those who look at the fleet. It comes with the heartbeats, and only what has changed: while nothing
- * happens nothing is sent. What cannot be told is told with a later heartbeat.
+ * Reports what this process is and does, for those who look at the fleet. Reports come with the heartbeats and carry only changes: while nothing
+ * happens, nothing is sent. What cannot be sent now goes with a later heartbeat.
  */
 export class ProcessReporter {
   readonly #options: ProcessReporterOptions;
@@ -51,7 +51,7 @@ export class ProcessReporter {
   #joined = false;
   #number = 0;
   #since: number | undefined;
-  /** What the others know. */
+  /** State that the others know. */
   #state: ProcessState | undefined;
   #holdings = '';
 
@@ -60,25 +60,25 @@ export class ProcessReporter {
     this.#telling = new Loop({ clock: options.clock, run: () => this.#tell() });
   }
 
-  /** What counts the work for a topic. */
+  /** Returns the meter of the work for a topic. */
   meter(topic: string): WorkMeter {
     let meter = this.#meters.get(topic);
     if (!meter) this.#meters.set(topic, (meter = new WorkMeter(topic)));
     return meter;
   }
 
-  /** To be called after each heartbeat that was answered. */
+  /** Call this after each answered heartbeat. */
   poke(): void {
     this.#joined = true;
     this.#telling.poke();
   }
 
-  /** Resolves once what is to be told now was told, or has failed. Before the first heartbeat there is nothing. */
+  /** Resolves once the current report was sent, or has failed. Before the first heartbeat there is none. */
   async report(): Promise<void> {
     if (this.#joined) await this.#telling.request();
   }
 
-  /** Redis has lost what it was told. */
+  /** Call this when Redis has lost the reports. */
   forgotten(): void {
     this.#state = undefined;
     this.#holdings = '';
@@ -90,7 +90,7 @@ export class ProcessReporter {
       await this.#tellState();
       await this.#tellWork();
     } catch (error) {
-      // Whoever cannot reach the broker learns so from the heartbeats.
+      // The heartbeats already report that the broker cannot be reached.
       if (error instanceof BrokerUnavailableError) return;
       this.#options.events.emit('errors', { source: 'membership', error });
     }

@@ -1,31 +1,30 @@
 import type { ReportedReceiver } from '../store/records/process-records.js';
 
-/** For so long after it was seen last somebody with no message still counts as there, in milliseconds: the next call may follow soon. */
+/** Time after it was last seen for which a receiver with no message still counts as there, in milliseconds: the next call may follow soon. */
 const IDLE_FOR = 30_000;
 
 /**
- * What somebody does who receives. `busy`: has messages. `idle`: waits for some, or has a moment ago. `gone`: has none, and has not asked for any
- * for 30 s.
+ * State of a receiver. `busy`: has messages. `idle`: waits for some, or did a moment ago. `gone`: has none, and has not asked for any for 30 s.
  *
  * @publicApi
  */
 export type ReceiverState = 'busy' | 'idle' | 'gone';
 
-/** Somebody who receives messages of a topic, through whichever processes. */
+/** A receiver of messages of a topic, through any processes. */
 export interface SeenReceiver extends Required<ReportedReceiver> {
   readonly state: ReceiverState;
   /** The sessions of the processes, sorted. */
   readonly sessions: readonly string[];
 }
 
-/** What a process has told of those who receive from it. */
+/** Report of a process on those who receive from it. */
 export interface ToldReceivers {
   readonly session: string;
   readonly receivers: readonly ReportedReceiver[] | undefined;
 }
 
 /**
- * Puts together what processes have told, by topic and name.
+ * Merges the reports of processes, by topic and name.
  *
  * @param now epoch milliseconds on the broker's clock
  */

@@ -15,36 +15,36 @@ import type { FleetMember } from './fleet-member.interface.js';
 import { FleetView, type LiveSession } from './fleet-view.js';
 import { type OwnTopics, ownTopics } from './own-topics.js';
 
-/** A session lasts for so many heartbeats: one may fail, and those who look at it need one to see that it stands still. */
+/** Length of a session in heartbeats: one may fail, and observers need one to see that it stands still. */
 const HEARTBEATS_PER_SESSION = 2;
 
 /** The time between two heartbeats, as shares of the longest. They differ, so that the processes of a fleet do not beat together. */
 const SHORTEST_PERIOD = 0.85;
 const LONGEST_PERIOD = 0.95;
 
-/** After so many heartbeats without one, others may have seen the session end; a little less than it lasts. */
+/** Time without a heartbeat, in heartbeats, after which others may have seen the session end; a little less than it lasts. */
 const LATE_AFTER = 1.5;
 
 /** In place of the digest of a list that cannot be read yet: once it can, the process counts as one that handles other topics. */
 const UNKNOWN = '?';
 
-/** How soon to try again after a heartbeat has failed, in milliseconds. */
+/** Pause before the next try after a failed heartbeat, in milliseconds. */
 const RETRY_PAUSE = 250;
 
-/** After so many heartbeats a session sends itself a signal, to know that signals come through. */
+/** Number of heartbeats after which a session sends itself a signal, to know that signals come through. */
 const HEARTBEATS_PER_ECHO = 3;
 
-/** How long that signal may take, in milliseconds. */
+/** Longest time for that signal, in milliseconds. */
 const ECHO_TIMEOUT = 2000;
 
-/** If more processes live than this, they do not all look at once when something has changed. */
+/** Most live processes that all look at once when something has changed. */
 const FEW = 16;
 
-/** How much later they look at most, in milliseconds for each process. */
+/** Longest delay of the look if there are more, in milliseconds for each process. */
 const SPREAD = 2;
 
 /**
- * For how long a session lasts without a heartbeat.
+ * Returns how long a session lasts without a heartbeat.
  *
  * @param heartbeat milliseconds, as is the result
  */
@@ -57,7 +57,7 @@ interface SessionOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventSink;
-  /** Names this process. */
+  /** Name of this process. */
   readonly id: string;
   /** Longest time between two heartbeats, in milliseconds. */
   readonly heartbeat: number;
@@ -67,7 +67,7 @@ interface SessionOptions {
 }
 
 /**
- * This process's place in the fleet: one heartbeat for all it handles, which also shows who else is there. What it costs does not
+ * This process's place in the fleet: one heartbeat for all it handles, which also shows who else is there. Its cost does not
  * grow with topics and partitions.
  */
 export class Session implements Startable {
@@ -79,20 +79,20 @@ export class Session implements Startable {
   readonly #stop = new AbortController();
   /** The topics that other processes handle, by the digests of their lists. */
   readonly #handled = new Map<string, ReadonlySet<string>>();
-  /** Partitions that were released for other sessions, which are not told yet. */
+  /** Partitions released for other sessions that have not been told yet. */
   readonly #heirs = new Map<string, Partition[]>();
   readonly #tellings: Loop;
   /** The topics that this process handles. */
   #own: OwnTopics;
-  /** What {@link live} answers. */
+  /** Value of {@link live}. */
   #live: readonly LiveSession[];
   #count = 0;
-  /** The digest of the list that the others were told of last; `undefined` before this process has joined. */
+  /** Digest of the list last announced to the others; `undefined` before this process has joined. */
   #announced: string | undefined;
-  /** What has to be stored as long as no data is lost. That this process is forgotten is no sign: others forget what stands still. */
+  /** Mark that stays stored as long as no data is lost. That this process is forgotten is no sign: others forget what stands still. */
   #mark: string | undefined;
   #beatingSince: number | undefined;
-  /** When the latest heartbeat that was answered was sent, on the local clock. */
+  /** Time at which the latest answered heartbeat was sent, on the local clock. */
   #sentAt = Infinity;
   #renewedAt: number;
   #failedAt: number | undefined;
@@ -115,30 +115,30 @@ export class Session implements Startable {
     this.#tellings = new Loop({ clock, run: () => this.#tellHeirs(), gather: true });
   }
 
-  /** When the latest heartbeat that was answered ended, or this was made; epoch milliseconds on the local clock. */
+  /** Time at which the latest answered heartbeat ended, or this was made; epoch milliseconds on the local clock. */
   get renewedAt(): number {
     return this.#renewedAt;
   }
 
-  /** When the heartbeat under way began, on the same clock. */
+  /** Start of the heartbeat under way, on the same clock. */
   get unansweredSince(): number | undefined {
     return this.#beatingSince;
   }
 
-  /** When a heartbeat failed last since the broker did not serve it, on the same clock. */
+  /** Time at which the broker last failed to serve a heartbeat, on the same clock. */
   get failedAt(): number | undefined {
     return this.#failedAt;
   }
 
   /**
-   * The processes that live, this one included; another array whenever processes come or go, or handle other topics, or this
-   * one learns which topics they handle.
+   * Live processes, this one included; a new array whenever processes come or go, or handle other topics, or this one
+   * learns which topics they handle.
    */
   get live(): readonly LiveSession[] {
     return this.#live;
   }
 
-  /** The processes that live and handle a topic. */
+  /** Returns the live processes that handle a topic. */
   handlersOf(topic: string): string[] {
     return this.#view.live.flatMap(({ id, digest }) => (this.#handles(digest, topic) ? [id] : []));
   }
@@ -153,7 +153,7 @@ export class Session implements Startable {
     return this.#view.hasEnded(session);
   }
 
-  /** A session has taken a partition of this process: it lives, whatever was known of it before. */
+  /** Notes that a session has taken a partition of this process: it lives, whatever was known of it before. */
   hasTaken(session: string): void {
     this.#view.hasTaken(session);
   }
@@ -166,7 +166,7 @@ export class Session implements Startable {
       this.id,
       (signal) => this.#onSignal(signal),
       () => {
-        // What was signalled before is lost.
+        // Earlier signals are lost.
         this.refresh();
         if (this.#announced === undefined) return;
         member.share();
@@ -177,8 +177,8 @@ export class Session implements Startable {
   }
 
   /**
-   * From now on this process handles these topics, and no others. It goes by that at once, and the others as soon as they know.
-   * Resolves once they were told, or that has failed; then it goes on trying.
+   * Makes this process handle these topics from now on, and no others. It goes by that at once, and the others as soon as they
+   * know. Resolves once they were told, or that has failed; then it goes on trying.
    */
   async handle(topics: readonly string[]): Promise<void> {
     this.#own = ownTopics(topics);
@@ -199,7 +199,7 @@ export class Session implements Startable {
   }
 
   /**
-   * Tells the others that this process is gone; to be called once it owns nothing any more.
+   * Tells the others that this process is gone. Call this once it owns nothing any more.
    *
    * @throws BrokerUnavailableError
    */
@@ -231,7 +231,7 @@ export class Session implements Startable {
 
   // ── heartbeats ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** @returns in how many milliseconds the next heartbeat is wanted */
+  /** @returns milliseconds until the next heartbeat is wanted */
   async #beat(): Promise<number> {
     const { clock, log, events, heartbeat } = this.#options;
     this.#beatingSince = clock.now();
@@ -260,7 +260,7 @@ export class Session implements Startable {
   async #renew(): Promise<void> {
     const { broker, clock, member, heartbeat } = this.#options;
     const own = this.#own;
-    // Whoever reads another name than before has to find its list.
+    // A process that reads another name than before has to find its list.
     if (this.#announced !== undefined && this.#announced !== own.digest) await this.#rememberTopics(own);
     const sentAt = clock.now();
     // Each heartbeat compares the clocks too.
@@ -273,7 +273,7 @@ export class Session implements Startable {
     this.#mark = mark ?? this.#mark;
     if (isLost) member.restore();
     else if (wasLate || (isNew && this.#announced !== undefined)) member.verify();
-    // Others have taken this process for gone, or nobody remembers it: it says again what it handles.
+    // Others have taken this process for gone, or nobody remembers it: it announces again what it handles.
     if (isNew) this.#announced = undefined;
     if (this.#announced !== own.digest) await this.#announce(own);
     const before = this.#view.live;
@@ -292,7 +292,7 @@ export class Session implements Startable {
   }
 
   /**
-   * What follows from the end of other sessions, for those who have not seen it.
+   * Marks sessions that have ended as left, for processes that have not seen their end, and forgets old ones.
    *
    * @param sessions as they are stored: a list that cannot be read keeps its name
    */
@@ -311,7 +311,7 @@ export class Session implements Startable {
     return { session: this.id, count: ++this.#count, length: this.#length, digest };
   }
 
-  /** The session is new in Redis, since this process has just booted or Redis has lost it, or it handles other topics now. */
+  /** Announces that the session is new in Redis (this process has just booted, or Redis has lost it), or handles other topics now. */
   async #announce(own: OwnTopics): Promise<void> {
     // After a new session, since lists that no session names are forgotten.
     if (this.#announced === undefined) await this.#rememberTopics(own);
@@ -381,7 +381,7 @@ export class Session implements Startable {
     else if (this.#beats.started) this.#beats.later(Math.random() * SPREAD * length);
   }
 
-  /** Never rejects. Signals can be lost without a connection that ends; then the connection for them is made anew. */
+  /** Never rejects. Signals can be lost although no connection ends; then the connection for them is made anew. */
   async #hearItself(): Promise<void> {
     const { broker, clock, log, member } = this.#options;
     // An echo says nothing of signals that come from other servers.
@@ -399,7 +399,7 @@ export class Session implements Startable {
     }
   }
 
-  /** Never rejects: whoever is not told looks with the next heartbeat. */
+  /** Never rejects: a session that is not told looks with its next heartbeat. */
   async #tellHeirs(): Promise<void> {
     const tellings: Promise<void>[] = [];
     for (const [to, released] of this.#heirs) {

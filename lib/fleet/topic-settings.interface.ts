@@ -8,7 +8,7 @@ import type { PayloadSerializer } from '../messages/serializer.js';
 /** A backoff ready to use: resolved, or the user's function. */
 export type ActiveBackoff = ResolvedBackoff | ((attempt: number, error: unknown) => Duration);
 
-/** What is set for a topic, defaults filled in. Times in milliseconds. */
+/** Settings of a topic, defaults filled in. Times in milliseconds. */
 export interface TopicSettings {
   /** `undefined`: whatever the topic has already, else {@link DEFAULT_PARTITIONS}. */
   readonly partitions: number | undefined;
@@ -26,7 +26,7 @@ export interface TopicSettings {
   readonly deadLetter: RetentionLimits;
   /** `undefined`: nothing is kept of messages that have ended. */
   readonly finished: RetentionLimits | undefined;
-  /** What was said for this topic itself. What is not in here counts only where the topic has nothing else. */
+  /** Names of the options given for this topic itself. Any other counts only where the topic has nothing else. */
   readonly said: ReadonlySet<string>;
 }
 

@@ -3,15 +3,15 @@ import type { TopicHandling } from '../store/fleet/topic-handling.js';
 import { DEFAULT_BACKOFF } from '../messages/backoff.js';
 import { DEFAULT_ATTEMPTS, type TopicSettings } from './topic-settings.interface.js';
 
-// Who handles a topic says how that is done, and what is left out is as by default. Who only receives its messages says what it was told for
-// this topic: what it was told nothing of is as the topic has it.
+// A process that handles a topic decides how, and what it leaves out has its default. One that only receives its messages decides just what it
+// was configured with for this topic: all else is as the topic has it.
 
-/** What a process stores that handles a topic. A backoff that is a function cannot be stored. */
+/** Returns the terms that a process stores that handles a topic. A backoff that is a function cannot be stored. */
 export function termsOfHandler(settings: TopicSettings, { handling }: TopicTerms): TopicTerms {
   const { attempts, backoff, expireAfter, delivery, deadLetter, finished, serializer } = settings;
   const isOnce = delivery === 'at-most-once';
   const known: { readonly [K in keyof Required<TopicHandling>]: TopicHandling[K] } = {
-    // What is delivered at most once has one attempt, since it is gone then.
+    // A message delivered at most once has one attempt, since it is gone then.
     attempts: isOnce || attempts === DEFAULT_ATTEMPTS ? undefined : attempts,
     backoff: typeof backoff === 'function' || backoff === DEFAULT_BACKOFF ? undefined : backoff,
     expireAfter,
@@ -23,11 +23,11 @@ export function termsOfHandler(settings: TopicSettings, { handling }: TopicTerms
   return { limits: settings.limits, handling: { ...handling, ...known } };
 }
 
-/** What a process stores that receives the messages of a topic. */
+/** Returns the terms that a process stores that receives the messages of a topic. */
 export function termsOfReceiver(own: TopicSettings, stored: TopicTerms): TopicTerms {
   const { limits, handling } = termsOfHandler(settingsBeside(own, stored), stored);
   const { backoff, serializer } = stored.handling ?? {};
-  // What it cannot say it leaves as it is.
+  // It leaves the terms that it cannot decide as they are.
   return {
     limits,
     handling: {
@@ -39,10 +39,10 @@ export function termsOfReceiver(own: TopicSettings, stored: TopicTerms): TopicTe
 }
 
 /**
- * What counts for a process that receives the messages of a topic.
+ * Returns the settings that count for a process that receives the messages of a topic.
  *
- * @param own what it was told
- * @param stored what the topic has
+ * @param own the process's own settings
+ * @param stored terms of the topic
  */
 export function settingsBeside(own: TopicSettings, { limits, handling = {} }: TopicTerms): TopicSettings {
   const pick = <T>(option: string, told: T, known: T | undefined): T => (own.said.has(option) ? told : (known ?? told));

@@ -11,10 +11,10 @@ import { assertProtocol } from '../store/partitions.js';
 import { describeLimits } from './describe-limits.js';
 import { DEFAULT_PARTITIONS, type TopicSettings } from './topic-settings.interface.js';
 
-/** How long a topic that does not answer keeps those waiting who need many topics, in milliseconds. */
+/** Longest time that a topic without an answer keeps callers waiting that need many topics, in milliseconds. */
 const PATIENCE = 3000;
 
-/** What a topic is, for messages. */
+/** Descriptions of the order of a topic, for messages. */
 const ORDERS = {
   none: 'has no order',
   continue: "is ordered (onDead: 'continue')",
@@ -43,7 +43,7 @@ export interface LimitsChange {
   readonly text: string;
 }
 
-/** What this process knows of each topic: its settings, how many partitions it has, its order and its limits. */
+/** Holds what this process knows of each topic: its settings, how many partitions it has, its order and its limits. */
 export class TopicRegistry {
   readonly #options: TopicRegistryOptions;
   readonly #settings = new Map<string, TopicSettings>();
@@ -51,9 +51,9 @@ export class TopicRegistry {
   readonly #orders = new Map<string, TopicOrder>();
   readonly #limits = new Map<string, TopicLimits>();
   readonly #handling = new Map<string, TopicHandling>();
-  /** What runs now, by topic. */
+  /** Restores that run now, by topic. */
   readonly #restoring = new Map<string, Promise<void>>();
-  /** What runs after that. */
+  /** Restores that run after those. */
   readonly #toRestore = new Map<string, Promise<void>>();
 
   constructor(options: TopicRegistryOptions) {
@@ -71,25 +71,25 @@ export class TopicRegistry {
     return this.#partitions;
   }
 
-  /** Its number of partitions; `undefined` if this process has not asked yet. */
+  /** Returns its number of partitions; `undefined` if this process has not asked yet. */
   knownPartitions(topic: string): number | undefined {
     return this.#partitions.get(topic);
   }
 
-  /** Its order; `undefined` if it has none, or this process has not asked yet. */
+  /** Returns its order; `undefined` if it has none, or this process has not asked yet. */
   knownOrder(topic: string): TopicOrder | undefined {
     return this.#orders.get(topic);
   }
 
-  /** What was stored with it when this process looked last. */
+  /** Returns the terms that were stored with it when this process last looked. */
   terms(topic: string): TopicTerms {
     return { limits: this.#limits.get(topic), handling: this.#handling.get(topic) };
   }
 
   /**
-   * Takes these for the terms of a topic; {@link storeTerms} has to follow.
+   * Adopts these terms for a topic; {@link storeTerms} has to follow.
    *
-   * @returns what they were; `undefined` if these are stored
+   * @returns the terms before; `undefined` if these are stored
    */
   takeTerms(topic: string, terms: TopicTerms): TopicTerms | undefined {
     const before = this.terms(topic);
@@ -103,9 +103,9 @@ export class TopicRegistry {
   }
 
   /**
-   * Looks which terms are stored.
+   * Reads which terms are stored.
    *
-   * @returns limits that are others than before
+   * @returns limits that have changed
    * @throws BrokerUnavailableError
    */
   async relearnTerms(topics: readonly string[]): Promise<LimitsChange[]> {
@@ -116,7 +116,7 @@ export class TopicRegistry {
     const changes: LimitsChange[] = [];
     for (const [i, topic] of topics.entries()) {
       const found = configs[i];
-      // What Redis has lost is stored again.
+      // Terms that Redis has lost are stored again.
       if (!found) continue;
       const config = await this.#saidAgain(topic, found);
       const text = describeLimits(config.limits);
@@ -128,8 +128,8 @@ export class TopicRegistry {
   }
 
   /**
-   * After a loss a process that knew no terms may have been the first to use a topic again: what this one knows is stored then, unless it
-   * was said that there are none.
+   * Stores the terms that this process knows if there are none, unless it was stored that there are none: after a loss, a process that knew no
+   * terms may have been the first to use the topic again.
    */
   async #saidAgain(topic: string, config: TopicConfig): Promise<TopicConfig> {
     const known = this.terms(topic);
@@ -138,9 +138,9 @@ export class TopicRegistry {
   }
 
   /**
-   * Its number of partitions. The first process to use a topic fixes it, and its order.
+   * Returns its number of partitions. The first process to use a topic fixes it, and its order.
    *
-   * @throws ConfigurationError if this process was told another number or order, or speaks another protocol
+   * @throws ConfigurationError if this process is configured with another number or order, or speaks another protocol
    * @throws BrokerUnavailableError
    */
   async partitions(topic: string): Promise<number> {
@@ -179,8 +179,8 @@ export class TopicRegistry {
   }
 
   /**
-   * Writes again how many partitions a topic has, and its order, since Redis may have lost it. Calls during a call are one that
-   * follows it: what runs may have been answered before the loss.
+   * Writes the number of partitions of a topic and its order again, since Redis may have lost them. Calls during a call are one
+   * that follows it: the one that runs may have been answered before the loss.
    *
    * @throws BrokerUnavailableError
    */
@@ -249,12 +249,12 @@ function hasTerms({ limits, handling }: TopicTerms): boolean {
   return limits !== undefined || handling !== undefined;
 }
 
-/** What is not there and what is undefined are the same. */
+/** Makes terms comparable: missing and undefined members are the same. */
 function comparable({ limits, handling = {} }: TopicTerms): unknown {
   return [describeLimits(limits), JSON.parse(JSON.stringify(handling))];
 }
 
-/** Calls that are made during a call are that call. */
+/** Makes a call; callers during a call share it. */
 async function onceFor(calls: Map<string, Promise<void>>, key: string, call: () => Promise<void>): Promise<void> {
   let current = calls.get(key);
   if (!current) calls.set(key, (current = call().finally(() => calls.delete(key))));

@@ -1,13 +1,13 @@
 import { MINUTE, MINUTES_KEPT, type TopicWork } from '../store/records/process-records.js';
 
-/** Counts latenesses up to this each, in milliseconds, by four buckets for each doubling. */
+/** Bound of the smallest bucket of lateness, in milliseconds, and the number of buckets for each doubling. */
 const SMALLEST = 0.25;
 const PER_DOUBLING = 4;
 
-/** Up to 10 years; what is later counts as that. */
+/** Number of buckets, up to 10 years; greater latenesses count as that. */
 const BUCKETS = 165;
 
-/** How late messages were, as far as it is kept: how often which bucket, by turns. A bucket ends 19 % above where it begins. */
+/** Counts of lateness: a bucket and its count, alternating. A bucket ends 19 % above where it begins. */
 type LatenessCounts = readonly number[];
 
 /** Counts how late messages are handed over, in little room and so that the counts of several processes can be added. */
@@ -15,7 +15,7 @@ export class Lateness {
   readonly #counts = new Uint32Array(BUCKETS);
   #max = 0;
 
-  /** The greatest that was counted, in milliseconds. */
+  /** Greatest lateness counted, in milliseconds. */
   get max(): number {
     return this.#max;
   }
@@ -27,7 +27,7 @@ export class Lateness {
     if (lateness > this.#max) this.#max = lateness;
   }
 
-  /** Adds what another process has counted. */
+  /** Adds the counts of another process. */
   merge(counts: LatenessCounts, max: number): void {
     for (let i = 0; i + 1 < counts.length; i += 2) {
       const bucket = Math.min(counts[i] as number, BUCKETS - 1);
@@ -43,7 +43,7 @@ export class Lateness {
   }
 
   /**
-   * The lateness that a share of the messages did not exceed, in milliseconds, up to 19 % too high; `undefined` if none was counted.
+   * Returns the lateness that a share of the messages did not exceed, in milliseconds, up to 19 % too high; `undefined` if none was counted.
    *
    * @param share such as 0.99
    */
@@ -64,15 +64,15 @@ function bucketOf(lateness: number): number {
   return Math.min(BUCKETS - 1, Math.ceil(Math.log2(lateness / SMALLEST) * PER_DOUBLING));
 }
 
-/** How deliveries end that are counted. */
+/** Ends of deliveries that are counted. */
 type CountedEnd = 'acked' | 'retried' | 'dead';
 
-/** What this process does for a topic in one minute. */
+/** Work of this process for a topic in one minute. */
 export class MinuteOfWork {
   readonly topic: string;
   /** Since the epoch. */
   readonly minute: number;
-  /** Whether it was not told as it is. */
+  /** Whether it has not been reported as it is now. */
   untold = false;
   readonly #lateness = new Lateness();
   readonly #ended: Record<CountedEnd, number> = { acked: 0, retried: 0, dead: 0 };
@@ -105,7 +105,7 @@ export class MinuteOfWork {
 export class WorkMeter {
   readonly #topic: string;
   #current: MinuteOfWork;
-  /** Those before, as far as they were not told; and the one just before, since the telling may fail. */
+  /** Earlier minutes that were not reported; and the one just before, since its report may fail. */
   #before: MinuteOfWork[] = [];
 
   constructor(topic: string) {
@@ -114,7 +114,7 @@ export class WorkMeter {
   }
 
   /**
-   * Messages are handed over together.
+   * Counts messages that are handed over together.
    *
    * @param now epoch milliseconds on the broker's clock
    */
@@ -128,12 +128,12 @@ export class WorkMeter {
     this.#minuteOf(now).ended(how);
   }
 
-  /** The minutes that were not told as they are. */
+  /** Minutes that have not been reported as they are now. */
   get untold(): MinuteOfWork[] {
     return [...this.#before, this.#current].filter(({ untold }) => untold);
   }
 
-  /** A clock that goes back stays in its minute. */
+  /** Returns the minute of work at a time; a clock that goes back stays in its minute. */
   #minuteOf(now: number): MinuteOfWork {
     const minute = Math.floor(now / MINUTE);
     if (minute > this.#current.minute) {

@@ -5,10 +5,10 @@ import type { Partition } from './partition.js';
 import type { EventLog } from './records/event-log.interface.js';
 import type { Stores } from './store-broker.js';
 
-/** Signals between processes. They may get lost, so whoever listens also has to look now and then. */
+/** Signals between processes. They can get lost, so a listener also has to look now and then. */
 export interface SignalSource {
   /**
-   * Listens from now on. If the broker cannot be told, it is told again until it has confirmed; nobody has to wait.
+   * Listens from now on. A subscription that fails is repeated until the broker has confirmed it; the caller need not wait.
    *
    * @param onListening called each time signals begin to come after a time in which they may have been lost, the first one
    *   included: then it is time to look
@@ -22,11 +22,11 @@ export interface SignalSource {
   watchSession(session: string, listener: (signal: SessionSignal) => void, onListening?: () => void): Unsubscribe;
   /** Calls the listener each time the broker can be reached again by calls. */
   onAvailable(listener: () => void): () => void;
-  /** Calls the listener with each error of a connection; whoever waits for a call gets its error from that call. */
+  /** Calls the listener with each error of a connection; a call that waits gets its own error. */
   onError(listener: (error: Error) => void): () => void;
 }
 
-/** What leads to the broker: a connection for calls, and one for signals. Both may be the same. */
+/** Connections to the broker: one for calls, and one for signals. Both can be the same. */
 export interface BrokerLink {
   /** Whether the connection for calls is up, as far as this process knows. */
   readonly isUp: boolean;
@@ -37,14 +37,14 @@ export interface BrokerLink {
    */
   ping(): Promise<void>;
   /**
-   * Subscribes once more to all that this process listens to; resolves once the broker has confirmed that signals come.
+   * Subscribes once more to everything that this process listens to; resolves once the broker has confirmed that signals come.
    *
    * @throws BrokerUnavailableError
    */
   listen(): Promise<void>;
   /** Whether signals may get lost on their way from server to server, while each connection of this process is up. @defaultValue no */
   readonly losesSignals?: boolean;
-  /** Ends a connection that is up and makes it anew. Calls under way on it fail, and may be repeated. */
+  /** Ends a connection that is up and makes it anew. Calls under way on it fail, and can be repeated. */
   rebuild(connection: 'calls' | 'signals'): void;
   /** The servers that this process cannot reach by calls, as far as it knows without asking: of a cluster, its masters. */
   readonly unreachable: readonly UnreachableServer[];
@@ -54,7 +54,7 @@ export interface BrokerLink {
 export interface UnreachableServer {
   /** Host and port. */
   readonly address: string;
-  /** When that was first noticed. */
+  /** Time at which that was first noticed. */
   readonly since: Date;
   readonly error: Error;
 }
@@ -66,16 +66,16 @@ export interface Broker extends Stores, SignalSource {
   readonly link: BrokerLink;
   readonly eventLog: EventLog;
   /**
-   * The broker's clock as this process estimates it, epoch milliseconds with fractions. Each node of a cluster has its own.
+   * Returns the broker's time as this process estimates it, in epoch milliseconds with fractions. Each node of a cluster has its own.
    *
-   * @param partition about which that clock decides; without it the clock is the one that the sessions of the fleet go by
+   * @param partition that goes by the clock; without one, the clock is that of the fleet's sessions
    */
   now(partition?: Partition): number;
   /** Calls the listener when the estimate of a clock has changed by a millisecond or more, so that timers are set anew. */
   onClockStep(listener: () => void): () => void;
   /**
-   * Looks at all that the promises need of the place where messages are kept. Never rejects: what cannot be found out is a
-   * finding.
+   * Checks everything that the promises need of the place where messages are kept. Never rejects: what cannot be found out
+   * is a finding.
    *
    * @param patience longest time for an answer to one question, in milliseconds; at most two are asked one after the other
    * @returns at least one finding for each check that applies, in the order of `DOCTOR_CHECKS`

@@ -4,10 +4,10 @@ import type { ScriptName, ScriptParameters } from './lua/lua-script.js';
 /** A reply without its leading time stamp. */
 export type Reply = readonly (string | number)[];
 
-/** What a script takes besides the keys and the channel of a place; whoever runs it knows the command by which scripts signal. */
+/** Arguments of a script besides the keys and the channel of a place; the driver adds the command by which scripts signal. */
 export type Given<N extends ScriptName, P> = Omit<ScriptParameters<N>, keyof P | 'wake_command' | 'channel'>;
 
-/** The commands that are sent without a script, with the replies that ioredis makes of them. */
+/** Commands that are sent without a script, with their replies as ioredis returns them. */
 export interface PlainCommands {
   get(key: string): Promise<string | null>;
   hget(key: string, field: string): Promise<string | null>;
@@ -38,18 +38,18 @@ export interface PlainCommands {
 /** Ends a subscription. */
 export type Unsubscribe = () => Promise<void>;
 
-/** Runs the calls of the stores: on Redis, or on the same data in this process. */
+/** Runs the calls of the stores, on Redis or on the same data in this process. */
 export interface Driver {
-  /** Where the data is, as errors say it. */
+  /** Address of the data, for errors. */
   readonly address: string;
-  /** Most places that a call of several can be about. */
+  /** Most places of one call. */
   readonly mostPlaces: number;
 
   /**
    * Runs a script; its head says in which order it takes its keys and arguments.
    *
    * @param place the keys and the channel of what the call is about
-   * @param given what else the script takes, by name
+   * @param given other arguments of the script, by name
    * @param adds whether this call adds to what is stored, so that a full Redis has to refuse it; `undefined`: as its script always does
    * @throws BrokerUnavailableError
    */
@@ -91,9 +91,9 @@ export interface Driver {
   /** @throws BrokerUnavailableError */
   publish(channel: string, message: string): Promise<void>;
 
-  /** The time of whoever holds the key, epoch milliseconds. */
+  /** Returns the time of the server that holds the key, in epoch milliseconds. */
   now(key: string): number;
 
-  /** When it is this time where the key is held, by the clock of this process; both in epoch milliseconds. */
+  /** Returns the local time at a time of the server that holds the key; both in epoch milliseconds. */
   toLocal(key: string, time: number): number;
 }

@@ -1,5 +1,5 @@
 /**
- * What {@link DoctorFinding.check} can be, in the order of the findings.
+ * Values of {@link DoctorFinding.check}, in the order of the findings.
  *
  * @publicApi
  */
@@ -32,15 +32,15 @@ export const DOCTOR_CHECKS = [
 ] as const;
 
 /**
- * What `DelayQueueAdmin.doctor()` looks at, one name for each check.
+ * Name of a check of `DelayQueueAdmin.doctor()`.
  *
  * @publicApi
  */
 export type DoctorCheck = (typeof DOCTOR_CHECKS)[number];
 
 /**
- * What a check of `DelayQueueAdmin.doctor()` has found. A check that is fine has one finding; of several servers, each that is
- * not fine has one.
+ * Finding of a check of `DelayQueueAdmin.doctor()`. A check that is fine has one finding; of several servers, each that is not
+ * fine has one.
  *
  * @publicApi
  */
@@ -51,8 +51,8 @@ export interface DoctorFinding {
    * not tell, and then the message says 'unknown' and why.
    */
   readonly level: 'ok' | 'warning' | 'error';
-  /** What was seen, with the figures. */
+  /** Observation, with figures. */
   readonly message: string;
-  /** What to do; empty if there is nothing to do. */
+  /** Advice on what to do; empty if there is nothing to do. */
   readonly advice: string;
 }

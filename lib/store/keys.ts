@@ -119,7 +119,7 @@ const TYPES: Readonly<Record<string, 'ZSET' | 'HASH' | 'STRING'>> = {
 };
 
 /**
- * The type that a key has to have; `undefined` for the keys that all of a topic depends on, which nobody but an operator may
+ * Returns the required type of a key; `undefined` for the keys on which a whole topic depends, which only an operator may
  * replace.
  */
 export function typeOfKey(key: string): 'ZSET' | 'HASH' | 'STRING' | undefined {
@@ -127,14 +127,14 @@ export function typeOfKey(key: string): 'ZSET' | 'HASH' | 'STRING' | undefined {
   return TYPES[suffix];
 }
 
-/** Where a key of another type is kept. */
+/** Returns the name under which a key of another type is kept. */
 export function asideOf(key: string): string {
   return `${key}:set-aside`;
 }
 
 /**
- * How a prefix stands in keys. Names may have colons too, so a prefix must not have any there: `shop` with topic `eu:mail` and `shop:eu`
- * with topic `mail` would have the same keys.
+ * Returns a prefix as it stands in keys. Names can have colons too, so a prefix must not have any there: `shop` with topic `eu:mail` and
+ * `shop:eu` with topic `mail` would have the same keys.
  */
 export function prefixInKeys(prefix: string): string {
   return prefix.replaceAll(':', '/');
@@ -176,7 +176,7 @@ export class StoreKeys {
   }
 
   /**
-   * A key, and a channel, that are used only to find out what the user may do.
+   * Key, and channel, used only to find out the rights of the user.
    *
    * @param number another one for each, on any node of a cluster
    */

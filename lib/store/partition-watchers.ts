@@ -3,7 +3,7 @@ import type { PartitionSignal } from './fleet/signals.js';
 type Listener = (signal: PartitionSignal) => void;
 
 /**
- * Who of this process follows the signals of a partition, by its channel. What the reply of a call says need not come by a signal, which may get
+ * Listeners of this process to the signals of a partition, by its channel. News in the reply of a call need not come by a signal, which can get
  * lost.
  */
 export class PartitionWatchers {

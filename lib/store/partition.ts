@@ -5,13 +5,13 @@ export interface Partition {
 }
 
 /**
- * Names a call, so that its repeat is recognized and answered, not done again. A caller numbers its calls to a partition
- * and makes one after another.
+ * Name of a call, so that a repeat is recognized and answered, not done again. A caller numbers its calls to a partition and
+ * makes one after another.
  */
 export interface CallId {
   readonly caller: string;
   readonly sequence: number;
 }
 
-/** Most messages a single call takes; keeps every script short and every argument list under 1,000. */
+/** Most messages in one call; keeps every script short and every argument list under 1,000. */
 export const MAX_BATCH = 200;

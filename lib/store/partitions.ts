@@ -15,7 +15,7 @@ export function assertProtocol(topic: string, protocol: number): void {
 }
 
 /**
- * How many partitions a topic has that is to be changed; `undefined` if the topic was never used.
+ * Returns the number of partitions of a topic that is to be changed; `undefined` if the topic was never used.
  *
  * @throws ConfigurationError if it speaks another protocol
  */
@@ -26,7 +26,7 @@ export async function partitionCount(store: ConfigStore, topic: string): Promise
 }
 
 /**
- * What is stored of a topic that is to be changed as a whole. A topic that nobody uses is probably misspelt.
+ * Returns the stored config of a topic that is to be changed as a whole. A topic that was never used is probably misspelt.
  *
  * @throws InvalidArgumentError if the topic was never used
  * @throws ConfigurationError if it speaks another protocol
@@ -43,7 +43,7 @@ export async function existingConfig(store: ConfigStore, topic: string): Promise
 }
 
 /**
- * Its partitions.
+ * Returns the partitions of a topic.
  *
  * @throws InvalidArgumentError, ConfigurationError as {@link existingConfig}
  */

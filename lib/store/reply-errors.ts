@@ -1,7 +1,7 @@
 import { isError } from '../checks/kinds.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 
-/** What a Redis error code means for the one who operates it. */
+/** Meaning of each Redis error code for an operator. */
 const ADVICE: Readonly<Record<string, string>> = {
   OOM: 'Redis has reached its maxmemory and takes no writes',
   READONLY: 'this Redis is a read-only replica; connect to the primary',
@@ -24,7 +24,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 /**
  * Error replies that can pass while a caller waits: a server that is starting, a failover that is under way, a disk or a memory
- * that is full until something is freed. All else stays as it is until somebody changes a setting.
+ * that is full until something is freed. All others stay until a setting is changed.
  */
 const PASSING = new Set([
   'LOADING',
@@ -42,10 +42,10 @@ const PASSING = new Set([
   'OUTDATED',
 ]);
 
-/** How Redis says inside a script that the user may not do something: 7.0 and 7.2, then from 7.4 on and Valkey. */
+/** Texts with which Redis denies the user something inside a script: 7.0 and 7.2, then from 7.4 on and Valkey. */
 const DENIED_IN_SCRIPT = ['The user executing the script', 'ACL failure in script'];
 
-/** How a replica answers WAIT; it has no code for that. */
+/** Answer of a replica to WAIT, which has no code for that. */
 const WAIT_ON_REPLICA = 'WAIT cannot be used with replica instances';
 
 /** Whether the server answered with an error; everything else is a failed connection. */
@@ -54,9 +54,9 @@ export function isReply(error: unknown): error is Error {
 }
 
 /**
- * The error of this library for a reply that is one.
+ * Returns the error of this library for an error reply.
  *
- * @param text what it means, in one line
+ * @param text its meaning, in one line
  */
 export function replyFailure(reply: Error, address: string, text = explained(reply.message)): BrokerUnavailableError {
   return new BrokerUnavailableError(`Redis at ${address} failed: ${text}`, {
@@ -67,7 +67,7 @@ export function replyFailure(reply: Error, address: string, text = explained(rep
   });
 }
 
-/** The text of an error, behind what it means if that is known. */
+/** Returns the text of an error, behind its meaning if that is known. */
 export function explained(text: string): string {
   const advice = ADVICE[codeOf(text)];
   return advice ? `${advice} (${text})` : text;
@@ -79,8 +79,8 @@ export function isFull(error: unknown): boolean {
 }
 
 /**
- * Whether a script failed for its arguments or for what it has met. All else that an error reply can say, such as OOM or
- * NOPERM, is about the state of the server: any other call would be answered the same.
+ * Whether a script failed for its arguments or for what it has met. All other error replies, such as OOM or NOPERM, are about
+ * the state of the server: any other call would get the same answer.
  */
 function isRefusal(text: string): boolean {
   if (text.startsWith('REFUSED ') || isWrongType(text)) return true;
@@ -90,7 +90,7 @@ function isRefusal(text: string): boolean {
   return text.includes('user_script') && (inScript ?? own) === 'ERR' && codeOf(text) === '' && !SYSTEMATIC.test(text);
 }
 
-/** What a server says of any call of a script that it cannot run, whatever the call carries. */
+/** Errors for any call of a script that the server cannot run, whatever the call carries. */
 const SYSTEMATIC =
   /ACL failure|not allowed|[Uu]nknown (?:Redis )?command|undeclared key|same slot|non[- ]local key|SCRIPT KILL|compiling script/;
 
@@ -99,17 +99,17 @@ export function isWrongType(text: string): boolean {
   return /\bWRONGTYPE\b/.test(text);
 }
 
-/** Whether the server said that its user may not do something. */
+/** Whether the server denied its user something. */
 export function isDenial(text: string): boolean {
   return codeOf(text) === 'NOPERM';
 }
 
-/** Whether the server refused a call for the state that it is in, and not for what was called or by whom. */
+/** Whether the server refused a call because of its own state, and not because of the call or its user. */
 export function isStateRefusal(text: string): boolean {
   return PASSING.has(codeOf(text));
 }
 
-/** The code of an error, if it is known. Inside a script Redis says it in other words, or puts the code somewhere into a longer text. */
+/** Returns the code of an error, if it is known. Inside a script Redis words it differently, or puts the code somewhere into a longer text. */
 export function codeOf(text: string): string {
   if (text.includes(WAIT_ON_REPLICA)) return 'READONLY';
   if (DENIED_IN_SCRIPT.some((words) => text.includes(words))) return 'NOPERM';

@@ -1,9 +1,9 @@
 import type { Clock } from '../time/clock.js';
 
-/** How fast two clocks may drift apart, as a share of time; crystal clocks stay well below 100 ppm. */
+/** Fastest drift between two clocks, as a share of time; crystal clocks stay well below 100 ppm. */
 const DRIFT = 0.0001;
 
-/** By how much an estimate has to change until timers that were set by it are set anew, in milliseconds. */
+/** Smallest change of an estimate for which timers that were set by it are set anew, in milliseconds. */
 const STEP = 1;
 
 /**
@@ -17,12 +17,12 @@ export class ServerClock {
   #offset: number;
   #error = Infinity;
   #measuredAt = 0;
-  /** The offset when it last stepped. */
+  /** Offset when it last stepped. */
   #toldOffset: number;
 
   /**
    * @param onStep called when the estimate has changed by a millisecond or more: the server's clock was set, or is known better
-   * @param like what is assumed until the first reply: the offset of a clock that may be near
+   * @param like a clock that may be near, whose offset is assumed until the first reply
    */
   constructor(clock: Clock, onStep: () => void, like?: ServerClock) {
     this.#clock = clock;
@@ -47,7 +47,7 @@ export class ServerClock {
   }
 
   /**
-   * @param serverTime what the server's clock said, epoch milliseconds with fractions
+   * @param serverTime time on the server's clock, epoch milliseconds with fractions
    * @param sentAt local time just before the request was sent
    */
   observe(serverTime: number, sentAt: number): void {

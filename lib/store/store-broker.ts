@@ -28,12 +28,12 @@ export interface StoreBrokerOptions {
 export const STORES = ['messages', 'deliveries', 'deadLetters', 'schedules', 'fleet', 'records'] as const;
 
 /**
- * All that is stored, each part with its operations. An operation takes a bounded amount of work, rejects with `BrokerUnavailableError` if the
- * broker cannot be reached, and may be repeated with the same arguments without harm.
+ * Everything that is stored, each part with its operations. An operation takes a bounded amount of work, rejects with `BrokerUnavailableError`
+ * if the broker cannot be reached, and can be repeated with the same arguments without harm.
  */
 export type Stores = Pick<StoreBroker, (typeof STORES)[number]>;
 
-/** The part of a broker that is the same whoever runs it: the stores, and the signals about them. */
+/** Part of a broker that is the same on every engine: the stores, and the signals about them. */
 export class StoreBroker {
   /** Publishing messages, changing them, and looking at what is stored. */
   readonly messages: MessageStore;
@@ -42,9 +42,9 @@ export class StoreBroker {
   /** Dead letters, and the finished messages that are kept. */
   readonly deadLetters: DeadLetterStore;
   readonly schedules: ScheduleStore;
-  /** Topics, the sessions of processes, and who owns which partition. */
+  /** Topics, the sessions of processes, and the owners of partitions. */
   readonly fleet: FleetStore;
-  /** Reports of processes, and the log of what operators did: for those who look, and nothing else depends on it. */
+  /** Reports of processes, and the log of operators' actions: for those who look, and nothing else depends on them. */
   readonly records: RecordStore;
   readonly #keys: StoreKeys;
   readonly #subscribe: Subscribe;
@@ -87,7 +87,7 @@ export class StoreBroker {
   }
 }
 
-/** Leaves out what cannot be read: another program, or a later version, may have sent it. */
+/** Leaves out messages that cannot be read: another program, or a later version, may have sent them. */
 function readingWith<S>(
   decode: (message: string) => S | undefined,
   listener: (signal: S) => void,

@@ -2,7 +2,7 @@ import type { PartitionWatchers } from './partition-watchers.js';
 import type { StoreKeys } from './keys.js';
 import type { Driver } from './driver.interface.js';
 
-/** What the operations work with. */
+/** Parts that the operations work with. */
 export interface StoreOptions {
   readonly driver: Driver;
   readonly keys: StoreKeys;

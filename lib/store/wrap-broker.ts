@@ -1,15 +1,15 @@
 import type { Broker } from './broker.interface.js';
 import { STORES, type Stores } from './store-broker.js';
 
-/** The method of an operation, in whichever of them has it. */
+/** Method of an operation, in the store or broker that has it. */
 type MethodOf<O extends string, T = Stores[keyof Stores] | Pick<Broker, 'connect'>> =
   T extends Record<O, infer M extends (...args: never[]) => unknown> ? M : never;
 
 /**
- * What an application asks of its broker. `settle` carries the outcomes of handlers, `extend` renews leases, `setAside` makes
+ * Operation that an application asks of its broker. `settle` carries the outcomes of handlers, `extend` renews leases, `setAside` makes
  * a dead letter of a message that cannot be claimed or settled, `configure` fixes the partitions of a topic; `permit` asks for
  * deliveries within the limits of a topic, which `setTerms` stores, and `hold` stops a partition for a while; `heartbeat`, `leave`
- * and `forget` are about the sessions of processes, `acquire` and `release` about who owns which partition. `publishOccurrence`
+ * and `forget` are about the sessions of processes, `acquire` and `release` about the owners of partitions. `publishOccurrence`
  * publishes for a schedule, and `putSchedule` changes one.
  *
  * @publicApi
@@ -21,7 +21,7 @@ export type BrokerCall = {
   readonly [O in BrokerOperation]: {
     readonly operation: O;
     readonly args: Parameters<MethodOf<O>>;
-    /** Makes the call; may be called several times, or not at all. */
+    /** Makes the call; can be called several times, or not at all. */
     readonly run: () => ReturnType<MethodOf<O>>;
   };
 }[BrokerOperation];
@@ -31,7 +31,7 @@ export type Around = (call: BrokerCall) => Promise<unknown>;
 
 type Method = (...args: unknown[]) => unknown;
 
-/** The one operation that is of no store. */
+/** The one operation that belongs to no store. */
 const CONNECT = 'connect' satisfies BrokerOperation;
 
 /** The names of a broker's operations. */
@@ -41,7 +41,7 @@ export function operationsOf(stores: Stores): BrokerOperation[] {
 }
 
 /**
- * The same broker with something around each of its operations.
+ * Returns the same broker with something around each of its operations.
  *
  * @param instead takes the place of other members of the broker
  */

@@ -1,12 +1,12 @@
 const ASCII = /^[\0-\x7f]*$/;
 
-/** A text with one character for each of its bytes of UTF-8, as scripts handle texts. */
+/** Returns a text with one character for each of its bytes of UTF-8, as scripts handle texts. */
 export function toBytes(text: string | number): string {
   const given = String(text);
   return ASCII.test(given) ? given : Buffer.from(given).toString('latin1');
 }
 
-/** The text that such bytes are. */
+/** Returns the text of such bytes. */
 export function fromBytes(bytes: string): string {
   return ASCII.test(bytes) ? bytes : Buffer.from(bytes, 'latin1').toString();
 }

@@ -17,13 +17,13 @@ type Names = Readonly<Record<string, string | number | readonly (string | number
 const ADDRESS = 'embedded:';
 
 /**
- * The calls of data in this process. Each takes effect at once; its answer comes a moment later, as one over a connection would, and in a later turn
+ * Runs calls on data in this process. Each takes effect at once; its answer comes a moment later, as one over a connection would, and in a later turn
  * of the event loop if this one has lasted for long.
  */
 export class EmbeddedDriver implements Driver {
   readonly address = ADDRESS;
   readonly mostPlaces = 16;
-  /** How many replicas there are to confirm a publish. */
+  /** Number of replicas that confirm a publish. */
   replicas = Infinity;
   readonly #server: EmbeddedServer;
   readonly #clock: Clock;
@@ -42,7 +42,7 @@ export class EmbeddedDriver implements Driver {
     return this.#inTurn(() => this.runNow(name, place, given));
   }
 
-  /** What it has answered takes effect at once; only the answer waits for replicas. */
+  /** Takes effect at once; only the answer waits for replicas. */
   async runReplicated<N extends ScriptName, P extends object>(
     name: N,
     place: P,
@@ -117,20 +117,20 @@ export class EmbeddedDriver implements Driver {
   }
 }
 
-/** What a script refuses comes as from Redis. All else is a fault of this library. */
+/** Passes on a refusal of a script as Redis would. All else is a fault of this library. */
 function toBrokerError(error: unknown): BrokerUnavailableError {
   if (isReply(error)) return replyFailure(error, ADDRESS);
   return new BrokerUnavailableError(`Redis at ${ADDRESS} failed: ${String(error)}`, { cause: error, transient: true });
 }
 
-/** What ioredis makes of a reply. */
+/** Decodes a reply as ioredis does. */
 function decoded(reply: DataReply): unknown {
   if (typeof reply === 'string') return fromBytes(reply);
   if (reply === null || typeof reply !== 'object') return reply;
   return 'ok' in reply ? reply.ok : reply.map(decoded);
 }
 
-/** The commands as ioredis has them. */
+/** Returns the commands in the form that ioredis gives them. */
 function plainCommands(data: EmbeddedData): PlainCommands {
   const command =
     (name: string) =>

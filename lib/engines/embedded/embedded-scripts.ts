@@ -57,14 +57,14 @@ function argumentOf(value: LuaValue): string {
   throw new LuaError('Lua redis lib command arguments must be strings or integers');
 }
 
-/** Redis has `false` in a script for what is not there. */
+/** Converts a reply for a script, where `false` stands for what is not there. */
 function toLua(reply: DataReply): LuaValue {
   if (reply === null) return false;
   if (typeof reply !== 'object') return reply;
   return 'ok' in reply ? new LuaTable().with('ok', reply.ok) : new LuaTable(reply.map(toLua));
 }
 
-/** Redis has a whole number for each number, and ends a list at its first nil. */
+/** Converts a result of a script as Redis does: numbers become whole, and a list ends at its first nil. */
 function toReply(value: LuaValue): DataReply {
   if (value === undefined || value === false) return null;
   if (value === true) return 1;

@@ -5,11 +5,11 @@ import type { Unsubscribe } from '../../store/driver.interface.js';
 import type { Clock } from '../../time/clock.js';
 import type { EstimatedClock } from '../../time/due-timer.js';
 
-/** By how much the clock of the machine has to differ until it counts as set, in milliseconds: it is read in whole ones. */
+/** Smallest difference of the machine's clock that counts as set, in milliseconds: it is read in whole ones. */
 const STEP = 2;
 
 /**
- * The clock that data in this process goes by. It runs with the clock of the process, and follows that of the machine when that is set, or has gone
+ * Clock that data in this process goes by. It runs with the clock of the process, and follows that of the machine when that is set, or has gone
  * on while the machine slept, as the clock of a Redis server does.
  */
 export class DataClock implements EstimatedClock {
@@ -24,14 +24,14 @@ export class DataClock implements EstimatedClock {
     this.#machine = machine;
   }
 
-  /** Each look compares the clocks, and so each heartbeat does. */
+  /** Compares the clocks at each call, and so at each heartbeat. */
   now(): number {
     const local = this.#clock.now();
     if (this.#machine) this.#follow(this.#machine() - local);
     return local + this.#offset;
   }
 
-  /** The local time at a time of the data; both in epoch milliseconds. */
+  /** Returns the local time at a time of the data; both in epoch milliseconds. */
   toLocal(time: number): number {
     return time - this.#offset;
   }
@@ -44,7 +44,7 @@ export class DataClock implements EstimatedClock {
   #follow(offset: number): void {
     if (Math.abs(offset - this.#offset) < STEP) return;
     this.#offset = offset;
-    // Whoever listens looks at this clock, perhaps just now.
+    // The listeners read this clock, perhaps just now.
     queueMicrotask(() => {
       const told = [...this.#listeners];
       for (const listener of told) listener();
@@ -56,19 +56,19 @@ export class DataClock implements EstimatedClock {
 const { setImmediate } = globalThis;
 const now = performance.now.bind(performance);
 
-/** After so much time in a row everything else of the process has its turn, in milliseconds. */
+/** Longest time in a row until everything else of the process has its turn, in milliseconds. */
 const SLICE = 5;
 
 /**
- * Has the event loop go on while calls come one upon another: none of them waits for anything outside of the process, so nothing else would, neither
- * timers nor sockets, as long as each answer leads to another call. All of what has happened since the first call of a turn counts.
+ * Keeps the event loop going while one call follows another: none of them waits for anything outside the process, so neither timers nor sockets
+ * would have a turn as long as each answer leads to another call. All time since the first call of a turn counts.
  */
 export class LoopTurns {
-  /** When the first call of this turn was made, in milliseconds. */
+  /** Time of the first call of this turn, in milliseconds. */
   #begunAt: number | undefined;
   #next: Promise<void> | undefined;
 
-  /** @returns what an answer has to wait for; `undefined` if nothing does */
+  /** @returns a promise that the answer has to wait for; `undefined` if there is none */
   pause(): Promise<void> | undefined {
     const time = now();
     if (this.#begunAt === undefined) {
@@ -84,7 +84,7 @@ export class LoopTurns {
   }
 }
 
-/** Those who listen, by what they listen to. They are told a moment later, as over a connection. */
+/** Listeners, by what they listen to. They are called a moment later, as over a connection. */
 class Listeners<T> {
   readonly #all = new Map<string, Set<(message: T) => void>>();
 
@@ -107,7 +107,7 @@ class Listeners<T> {
   }
 }
 
-/** What stands in the place of a Redis server: the data, and who listens to what. */
+/** Takes the place of a Redis server: holds the data, and the listeners. */
 export class EmbeddedServer {
   readonly data: EmbeddedData;
   readonly clock: DataClock;

@@ -22,7 +22,7 @@ export interface EmbeddedBrokerOptions {
   readonly server?: EmbeddedServer;
 }
 
-/** The broker of `redis: 'embedded:'`: all connections of this process with one prefix see the same. */
+/** Creates the broker of `redis: 'embedded:'`: all connections of this process with one prefix see the same. */
 export function createEmbeddedBroker(clock: Clock, prefix: string): EmbeddedBroker {
   const create = (): EmbeddedServer => new EmbeddedServer(new DataClock(clock, () => Date.now()), new LoopTurns());
   return new EmbeddedBroker(clock, { prefix, server: processServer(create) });
@@ -46,7 +46,7 @@ export class EmbeddedBroker extends StoreBroker implements Broker {
   readonly eventLog: EventLog;
   readonly #clock: DataClock;
 
-  /** @param server what others share it with; `undefined`: one of its own */
+  /** @param server shared with other brokers; `undefined`: one of its own */
   constructor(clock: Clock, { prefix = 'dq', server }: EmbeddedBrokerOptions = {}) {
     server ??= new EmbeddedServer(new DataClock(clock));
     const { data, events } = server;

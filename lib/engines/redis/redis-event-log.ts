@@ -8,13 +8,13 @@ import type { RedisConnection } from './connection/redis-connection.js';
 import type { StoreKeys } from '../../store/keys.js';
 import type { ScriptRunner } from './scripts/script-runner.js';
 
-/** How long a read waits for entries, in milliseconds; a connection that is silent for longer is taken for dead. */
+/** Time that a read waits for entries, in milliseconds; a connection that is silent for longer is taken for dead. */
 const BLOCK = 5000;
 
 /** Most entries of a read. */
 const COUNT = 16;
 
-/** Between a read that failed and the next, in milliseconds. */
+/** Pause between a failed read and the next, in milliseconds. */
 const PAUSE = 250;
 
 type StreamEntry = [id: string, fields: string[]];
@@ -53,7 +53,7 @@ export class RedisEventLog implements EventLog {
     };
   }
 
-  /** To be called once the connections are there. */
+  /** Call this once the connections are there. */
   start(): void {
     this.#connected = true;
     for (const follower of this.#followers) void follower.start();
@@ -75,7 +75,7 @@ class EventFollower implements Startable {
   readonly #stop = new AbortController();
   #client: RedisClient | undefined;
   #following: Promise<void> | undefined;
-  /** How many events were appended up to the last one that was read; see `lua/append-events.lua`. */
+  /** Number of events that were appended up to the last one read; see `lua/append-events.lua`. */
   #offset: number | undefined;
 
   constructor({ connection, keys, clock }: RedisEventLogOptions, reader: EventReader) {

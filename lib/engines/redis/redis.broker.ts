@@ -20,7 +20,7 @@ import { StoreBroker } from '../../store/store-broker.js';
 import { type Role, neededOf } from './scripts/rights.js';
 import { SignalSubscriber } from './connection/signal-subscriber.js';
 
-/** Longest time for an answer to what the boot asks a server about itself, in milliseconds. */
+/** Longest time for an answer when the boot asks a server about itself, in milliseconds. */
 const BOOT_PATIENCE = 1000;
 
 export interface RedisBrokerOptions {
@@ -31,7 +31,7 @@ export interface RedisBrokerOptions {
   readonly connectTimeout: number;
   /** Replicas that have to confirm every publish; `undefined`: none, or only some publishes ask for them. */
   readonly replicas?: ReplicaRequirement | undefined;
-  /** Whose rights the user of Redis has to have at least; `undefined`: all that there are. */
+  /** Role whose rights the Redis user needs at least; `undefined`: all roles. */
   readonly role?: Role | undefined;
   readonly clock: Clock;
   readonly log: Log;
@@ -43,7 +43,7 @@ export async function createRedisBroker(options: Omit<RedisBrokerOptions, 'iored
   return new RedisBroker({ ioredis: await loadIoRedis(), ...options });
 }
 
-/** Keeps messages in Redis: the operations, and the connections, clock and signals that they need. */
+/** Keeps messages in Redis: has the operations, and the connections, clock and signals that they need. */
 export class RedisBroker extends StoreBroker implements Broker {
   readonly link: BrokerLink;
   readonly eventLog: RedisEventLog;

@@ -5,7 +5,7 @@ import { serveWithin } from './serve.js';
 
 export interface ChangeLaneOptions {
   readonly clock: Clock;
-  /** Names this process among those that make such calls. */
+  /** Name of this process among those that make such calls. */
   readonly caller: string;
   readonly partition: Partition;
   /** Milliseconds. */
@@ -14,7 +14,7 @@ export interface ChangeLaneOptions {
 
 /**
  * Sends the calls that change a message of one partition (cancel, reschedule) one after another, in the order in which they
- * were made, so that the repeat of one is told from the next.
+ * were made, so that a repeat can be told from the next call.
  */
 export class ChangeLane {
   readonly #options: ChangeLaneOptions;
@@ -27,7 +27,7 @@ export class ChangeLane {
 
   /**
    * @param operation makes the call; it is repeated under the same name until it is served
-   * @throws BrokerUnavailableError if it could not be confirmed in time. If those before it took all of it, it is not sent.
+   * @throws BrokerUnavailableError if it could not be confirmed in time. If the calls before it took all of that time, it is not sent.
    */
   async send<T>(operation: (partition: Partition, call: CallId) => Promise<T>): Promise<T> {
     const { clock, caller, partition, timeout } = this.#options;

@@ -15,10 +15,10 @@ export class FleetFields {
   }
 
   /**
-   * Sets a field that holds what the caller has seen; `null`: that it was not there.
+   * Sets a field if it holds the value that the caller has seen; `null`: no field.
    *
    * @param adds see {@link Driver.run}
-   * @returns what it holds instead, if it was not set
+   * @returns the value that it holds instead, if it was not set
    */
   async replace(
     record: string,
@@ -34,7 +34,7 @@ export class FleetFields {
     await this.#driver.run('remove-field', { record }, this.#change(field));
   }
 
-  /** Changes of one field are numbered by themselves. */
+  /** Numbers the changes of each field by themselves. */
   #change(field: string): { field: string; answered: string; sequence: number } {
     return { field, ...this.#numbered.next((caller) => this.#keys.answeredOfFleet(`${caller}:${field}`)) };
   }

@@ -13,7 +13,7 @@ export interface GatheredCallsOptions<I, T, R> {
   readonly most: (terms: T) => number;
 }
 
-/** Makes one call of all that is asked within a turn of the event loop: a call costs more than what Redis does in a short one. */
+/** Makes one call of all requests within a turn of the event loop: a call costs more than the work of Redis in a short one. */
 export class GatheredCalls<I, T, R> {
   readonly #options: GatheredCallsOptions<I, T, R>;
   #waiting = new Map<T, Waiting<I, R>[]>();
@@ -22,7 +22,7 @@ export class GatheredCalls<I, T, R> {
     this.#options = options;
   }
 
-  /** @param terms what is asked of the item; what has the same terms, the same object, shares a call */
+  /** @param terms of the request; items with the same terms, the same object, share a call */
   async ask(item: I, terms: T): Promise<R> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.size === 0) process.nextTick(() => this.#send());
@@ -50,7 +50,7 @@ export class GatheredCalls<I, T, R> {
     } catch (error) {
       const isAway = error instanceof BrokerUnavailableError && error.transient;
       if (some.length === 1 || isAway) for (const { reject } of some) reject(error);
-      // One of them may be damaged, which is not to hide the others.
+      // One of them may be damaged, which must not hide the others.
       else for (const one of some) void this.#call([one], terms);
     }
   }

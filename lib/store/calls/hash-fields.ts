@@ -1,9 +1,9 @@
 import type { Driver } from '../driver.interface.js';
 
-/** Most fields of a hash that one call is about. */
+/** Most fields of a hash in one call. */
 export const FIELDS_PER_CALL = 1000;
 
-/** The values of some fields, in their order, in bounded calls. */
+/** Reads the values of some fields, in their order, in bounded calls. */
 export async function fieldsOf(
   driver: Driver,
   hash: string,
@@ -17,7 +17,7 @@ export async function fieldsOf(
   return values;
 }
 
-/** All fields that fit a pattern, in bounded calls. */
+/** Reads all fields that fit a pattern, in bounded calls. */
 export async function scanFields(driver: Driver, hash: string, pattern: string): Promise<Map<string, string>> {
   // A scan may answer a field twice.
   const all = new Map<string, string>();

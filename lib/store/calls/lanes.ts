@@ -1,6 +1,6 @@
 import type { Partition } from '../partition.js';
 
-/** One lane for each partition, made at its first use. */
+/** Holds a lane for each partition, made at its first use. */
 export class Lanes<T> {
   readonly #make: (partition: Partition) => T;
   readonly #lanes = new Map<string, T[]>();

@@ -1,9 +1,9 @@
 import type { CallId } from '../partition.js';
 
 /**
- * A call of an operation that may be made again, by any process: then it is the repeat of this one.
+ * Names a call that any process can make again: the broker takes that for a repeat of this one.
  *
- * @param part tells it from other calls of the operation to the same partition
+ * @param part distinguishes it from other calls of the operation to the same partition
  */
 export function namedCall(operation: string, part: string): CallId {
   return { caller: `${operation}:${part}`, sequence: 1 };

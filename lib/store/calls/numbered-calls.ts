@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 
-/** What a script with `modules/answered.lua` tells a call by. */
+/** Identity of a call for a script with `modules/answered.lua`. */
 interface NumberedCall {
-  /** Where Redis keeps the latest call of the caller. */
+  /** Key of the latest call of the caller. */
   readonly answered: string;
   readonly sequence: number;
 }
 
 /**
- * Numbers calls that nobody has to name, since they set the same thing again if they are made again. One that is made again has another
- * number, so a delayed copy of one is known, or older than what was made since, and changes nothing.
+ * Numbers calls that need no name, since a repeat sets the same thing again. A repeat has another number, so a delayed copy of a call
+ * is recognized, or is older than a later call, and changes nothing.
  */
 export class NumberedCalls {
   readonly #caller = randomUUID();
   #sequence = 0;
 
-  /** @param keyOf where the calls of a caller are kept, beside what the call is about */
+  /** @param keyOf returns the key of a caller's calls, at the node that the call goes to */
   next(keyOf: (caller: string) => string): NumberedCall {
     return { answered: keyOf(this.#caller), sequence: ++this.#sequence };
   }

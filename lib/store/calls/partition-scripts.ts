@@ -26,12 +26,12 @@ export class PartitionScripts {
     return this.#driver.run(name, this.#keys.partition(partition), given, adds);
   }
 
-  /** What tells the repeat of a call: where the caller's latest one is remembered, and which one this is. */
+  /** Returns the identity of a call, for recognizing a repeat: the key of the caller's latest call, and the number of this one. */
   named(partition: Partition, { caller, sequence }: CallId): { answered: string; sequence: number } {
     return { answered: this.#keys.answered(partition, caller), sequence };
   }
 
-  /** What a call is known by that nobody names. */
+  /** Returns the identity of a call without a name. */
   nextCall(partition: Partition): { answered: string; sequence: number } {
     return this.#numbered.next((caller) => this.#keys.answered(partition, caller));
   }

@@ -1,9 +1,9 @@
-/** A score as Redis writes it; another program may have given a member an infinite one. */
+/** Reads a score as Redis writes it; another program may have given a member an infinite one. */
 export function toScore(text: string | number | undefined): number {
   return Number(String(text).replace('inf', 'Infinity'));
 }
 
-/** Scripts say -1 if there is no time. */
+/** Reads a time; scripts write -1 if there is none. */
 export function timeOrNone(time: string | number | undefined): number | undefined {
   return time === undefined || Number(time) < 0 ? undefined : Number(time);
 }

@@ -10,16 +10,16 @@ export interface RepeatOptions {
   readonly clock: Clock;
   /** Ends the waiting. */
   readonly signal: AbortSignal;
-  /** Which failures to sit out. @defaultValue those that may pass */
+  /** Whether to sit out a failure. @defaultValue those that may pass */
   readonly worthRepeating?: (error: BrokerUnavailableError) => boolean;
   /** Called with each failure that is sat out; `failures` counts them, this one included. */
   readonly onFailure?: (error: BrokerUnavailableError, failures: number) => void;
 }
 
 /**
- * Calls `operation` until the broker serves it, four times a second at most. Only for operations that may be repeated.
+ * Calls `operation` until the broker serves it, four times a second at most. Only for operations that can be repeated.
  *
- * @throws what the operation threw last, once the signal is aborted or if the failure will not pass
+ * @throws the latest error of the operation, once the signal is aborted or if the failure will not pass
  */
 export async function repeatUntilServed<T>(operation: () => Promise<T>, options: RepeatOptions): Promise<T> {
   const { clock, signal, worthRepeating = (error) => error.transient, onFailure } = options;
@@ -39,7 +39,7 @@ export async function repeatUntilServed<T>(operation: () => Promise<T>, options:
 
 /**
  * Repeats `operation` until the broker serves it, and gives up when time is up, even if a call never returns. Only for
- * operations that may be repeated.
+ * operations that can be repeated.
  *
  * @param timeout milliseconds
  * @throws BrokerUnavailableError when time is up, or at once if the failure will not pass

@@ -2,9 +2,9 @@ import type { SettleStatus } from '../../messages/settle-status.js';
 import type { SettleAnswer } from '../deliveries/settle.js';
 
 /**
- * Settles with as many calls as it takes: what is kept of finished messages may be too much for one.
+ * Settles with as many calls as it takes: the finished messages to keep may be too much for one.
  *
- * @param settle makes one call; it serves one of them at least
+ * @param settle makes one call, which serves at least one of them
  * @returns in the order of the items
  */
 export async function settleAll<T>(

@@ -1,10 +1,10 @@
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 
 /**
- * Asks about each of many, some at a time. What cannot be told of one does not hide the others. Once one has waited for a part of Redis
- * that is away, the rest is asked about at once, since each waits to the end.
+ * Asks about each of many, some at a time. A failure for one does not hide the others. Once one has waited for a part of Redis that is
+ * away, it asks about all the rest at once, since each waits to the end.
  *
- * @param atOnce how many at a time, so that a thousand of them keep nobody waiting in Redis
+ * @param atOnce most at a time, so that a thousand of them keep no other call waiting in Redis
  * @returns in the order of the items
  */
 export async function settleSome<I, R>(

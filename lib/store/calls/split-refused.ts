@@ -1,7 +1,7 @@
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { DelayQueueError } from '../../errors/delay-queue.error.js';
 
-/** Whether a call failed because of what it carries or met, so that it would fail again, while others may be served. */
+/** Whether a call failed because of what it carries or met, so that it would fail again, while others can be served. */
 export function isRefused(error: unknown): boolean {
   return error instanceof BrokerUnavailableError ? error.refused : error instanceof DelayQueueError;
 }
@@ -13,7 +13,7 @@ export function isRefused(error: unknown): boolean {
  * @param call answers in the order of the items, of which the first is told by its place; if it fails it has changed nothing
  * @param onFailed called with each item for which no call was served, and why; its result takes the place of the answer
  * @returns in the order of the items
- * @throws what `onFailed` throws
+ * @throws any error of `onFailed`
  */
 export async function splitIfRefused<T, R>(
   items: readonly T[],

@@ -17,7 +17,7 @@ import type { RetentionLimits } from './retention.js';
 /** Most bytes of failures in a page of dead letters. */
 const DEAD_LETTER_BYTES = 262_144;
 
-/** The operations about messages that have ended: dead letters, and the finished that are kept. */
+/** Operations on messages that have ended: dead letters, and finished messages that are kept. */
 export class DeadLetterStore {
   readonly #keys: StoreKeys;
   readonly #scripts: PartitionScripts;
@@ -76,8 +76,8 @@ export class DeadLetterStore {
   }
 
   /**
-   * Removes the dead letters that are over the limits; some hundred at a time. Answers when to come again (epoch
-   * milliseconds), `undefined` if nothing is left that will expire.
+   * Removes the dead letters that are over the limits; some hundred at a time. Returns when to call again (epoch milliseconds),
+   * `undefined` if nothing is left that will expire.
    */
   async trimDead(partition: Partition, { maxAge = -1, maxCount = -1 }: RetentionLimits): Promise<number | undefined> {
     const given = { ...this.#scripts.nextCall(partition), max_age: maxAge, max_count: maxCount };
@@ -86,7 +86,7 @@ export class DeadLetterStore {
   }
 
   /**
-   * Removes what is kept of finished messages beyond the limits that the owner's claims have set; some hundred at a time. Answers as
+   * Removes finished messages that are kept beyond the limits set by the owner's claims; some hundred at a time. Returns the same as
    * {@link trimDead}, and 0 if there is more to do at once.
    */
   async trimFinished(partition: Partition): Promise<number | undefined> {

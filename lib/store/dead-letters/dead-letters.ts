@@ -4,8 +4,8 @@ import { toScore } from '../calls/replies.js';
 import type { Reply } from '../driver.interface.js';
 
 /**
- * One death of a message. A message that was requeued and died again has another one, so that what was decided about the
- * first death does not happen to the second.
+ * One death of a message. A message that was requeued and died again has another one, so that a decision about the first
+ * death does not apply to the second.
  */
 export interface Death {
   readonly storedId: string;
@@ -22,7 +22,7 @@ export interface DeadLetterQuery {
   readonly until?: number | undefined;
   /** Most of them, 1 to `MAX_BATCH`; fewer come if their failures are long. */
   readonly limit: number;
-  /** Whether to bring their failures along. */
+  /** Whether to include their failures. */
   readonly withFailures: boolean;
 }
 
@@ -34,9 +34,9 @@ export interface ListedDeadLetter extends Death {
 export interface DeadLetterPage {
   /** In order of death, equal ones in order of their stored ids. */
   readonly letters: readonly ListedDeadLetter[];
-  /** Where the next page begins; `undefined` if this was the last. */
+  /** Place where the next page begins; `undefined` if this was the last. */
   readonly next: Death | undefined;
-  /** The broker's clock when it looked, in whole milliseconds. */
+  /** Time of the look on the broker's clock, in whole milliseconds. */
   readonly now: number;
 }
 
@@ -46,7 +46,7 @@ export interface Requeue extends Death {
   readonly envelope?: string | undefined;
 }
 
-/** Of `lua/list.lua` with failures only, or without a field. */
+/** Reads a reply of `lua/list.lua` with failures only, or without a field. */
 export function deadLetterPage(withFailures: boolean, [now, more, ...fields]: Reply): DeadLetterPage {
   const letters: ListedDeadLetter[] = [];
   for (let i = 0; i < fields.length; i += withFailures ? 3 : 2) {
@@ -59,7 +59,7 @@ export function deadLetterPage(withFailures: boolean, [now, more, ...fields]: Re
   return { letters, next: more === 1 ? letters.at(-1) : undefined, now: now as number };
 }
 
-/** Whether each dead letter was there. */
+/** Returns whether each dead letter was there. */
 export function wereFound([digits]: Reply): boolean[] {
   return Array.from(String(digits), (digit) => digit === '1');
 }

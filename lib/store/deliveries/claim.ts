@@ -8,34 +8,33 @@ import { AT_ONCE, type BeginWindow, type Begins } from './permits.js';
 import { type Receipt, tokenOf } from './receipt.js';
 
 export interface ClaimRequest {
-  /** Who claims; exactly this has to be stored as the owner of the partition. */
+  /** Claimant, which has to be stored exactly like this as the owner of the partition. */
   readonly owner: Owner;
   /**
-   * Counts the claims of the owner, from 1. With the same number again it is a repeat, and is answered with the deliveries that
-   * the first call has made, however many it asks for. A call with a number below the latest one changes nothing.
+   * Number of the claim of this owner, from 1. A call with the same number is a repeat, and gets the deliveries that the first
+   * call has made, however many it asks for. A call with a number below the latest one changes nothing.
    */
   readonly sequence: number;
-  /** How many deliveries the owner has made so far; the next ones are numbered from there. */
+  /** Number of deliveries that the owner has made so far; the next ones are numbered from there. */
   readonly delivered: number;
-  /** Most messages wanted, 0 to {@link MAX_BATCH}. With 0 it tells what is next. */
+  /** Most messages wanted, 0 to {@link MAX_BATCH}. With 0 the claim only says what is next. */
   readonly max: number;
   /**
-   * For how long the deliveries belong to the member, in milliseconds. 0: at most once; what is handed out is gone, and there is nothing to be
-   * settled.
+   * Lease of the deliveries, in milliseconds. 0: at most once; what is handed out is gone, and there is nothing to settle.
    */
   readonly lease: number;
   /**
-   * Room for suspects: messages whose deliveries have ended with their lease more than once. One that may run in a group takes
+   * Room for suspects: messages whose deliveries have ended with their lease more than once. One that can run in a group takes
    * 1, and one that has to run alone takes all of it. @defaultValue {@link SUSPECT_ROOM}: as if no suspect ran
    */
   readonly room?: number;
-  /** What the partition keeps of finished messages from now on. @defaultValue nothing */
+  /** Limits on the finished messages that the partition keeps from now on. @defaultValue nothing is kept */
   readonly finished?: RetentionLimits | undefined;
-  /** Of the topic. */
+  /** Order of the topic. */
   readonly order?: TopicOrder | undefined;
-  /** What every key may have. */
+  /** Limits of every key. */
   readonly keyLimits?: Limits | undefined;
-  /** When deliveries would begin that the rate of their key permits. @defaultValue {@link AT_ONCE} */
+  /** Time window in which deliveries would begin that the rate of their key permits. @defaultValue {@link AT_ONCE} */
   readonly begin?: BeginWindow;
   /** Whether to count what is left that is due. */
   readonly counts?: boolean;
@@ -52,7 +51,7 @@ export interface ClaimedMessage extends Receipt {
   readonly attempt: number;
   /** Epoch milliseconds. */
   readonly dueAt: number;
-  /** How much of the room for suspects it takes; 0 for nearly all messages. */
+  /** Room for suspects that it takes; 0 for nearly all messages. */
   readonly weight: number;
 }
 
@@ -61,27 +60,27 @@ export type ClaimResult =
       /** `held`: nothing of the topic begins before {@link nextAt}. */
       readonly status: 'claimed' | 'paused' | 'held';
       readonly messages: ClaimedMessage[];
-      /** How many deliveries the owner has made now. */
+      /** Number of deliveries that the owner has made now. */
       readonly delivered: number;
-      /** When there is something to claim again: next due time or end of a lease, or more of a key may begin; `undefined` if nothing waits. */
+      /** Time at which there is something to claim again: next due time or end of a lease, or more of a key can begin; `undefined` if nothing waits. */
       readonly nextAt: number | undefined;
-      /** How many entries had no envelope, and were removed. */
+      /** Number of entries that had no envelope, and were removed. */
       readonly repaired: number;
-      /** Whether suspects wait that there was no room for. */
+      /** Whether suspects wait for room. */
       readonly heldBack: boolean;
       /** Whether finished messages are kept, or some are left that are to be removed. */
       readonly keepsFinished: boolean;
-      /** Under what time the deliveries stand in the logs of their keys, to {@link Outcome give them back}; `undefined`: in none. */
+      /** Time under which the deliveries stand in the logs of their keys, to {@link Outcome give them back}; `undefined`: in none. */
       readonly grantedAt?: number | undefined;
-      /** When they may begin, if the rates of their keys have granted them. */
+      /** Time at which they can begin, if the rates of their keys have granted them. */
       readonly begins?: Begins | undefined;
-      /** How many messages are still due, and may be claimed; if that was asked for. */
+      /** Number of messages that are still due and can be claimed; if that was asked for. */
       readonly due?: number | undefined;
     }
-  /** What is stored of the owner instead; `undefined` if nothing is. */
+  /** Owner that is stored instead; `undefined` if none is. */
   | { readonly status: 'not-owner'; readonly owner: Owner | undefined };
 
-/** Order and limits of a topic, as `lua/claim.lua` reads them; nothing if it has none, and nothing is to be counted. */
+/** Encodes order and limits of a topic for `lua/claim.lua`; empty if it has none, and nothing is to be counted. */
 export function encodeTerms({ order, keyLimits, counts = false, begin = AT_ONCE }: ClaimRequest): string {
   if (!order && !keyLimits && !counts) return '';
   const { inFlight = 0, rate } = keyLimits ?? {};
@@ -89,7 +88,7 @@ export function encodeTerms({ order, keyLimits, counts = false, begin = AT_ONCE 
   return `${order ?? '-'} ${inFlight} ${rate?.max ?? 0} ${rate?.per ?? 0} ${counts ? 1 : 0} ${lead} ${slack} ${ahead}`;
 }
 
-/** When deliveries may begin: on the server's clock, in epoch milliseconds, and how long after the reply that is, in milliseconds. */
+/** Time at which deliveries can begin: on the server's clock, in epoch milliseconds, and in milliseconds after the reply. */
 interface Begin {
   readonly at: number;
   readonly lead: number;
@@ -100,10 +99,10 @@ const CLAIM_STATUS = ['claimed', 'claimed', 'paused', 'held'] as const;
 /** Fields of a claim's reply between the time and the messages. */
 export const CLAIM_HEAD = 8;
 
-/** Numbers that a claim's reply has of each message. */
+/** Numbers for each message in a claim's reply. */
 export const NUMBERS_PER_RECORD = 4;
 
-/** @param claimant the owner that has claimed; its epoch is part of all tokens */
+/** @param claimant owner that has claimed; its epoch is part of all tokens */
 export function claimResult(reply: Reply, claimant: Owner): ClaimResult & { readonly begin?: Begin | undefined } {
   if (reply[0] === 0) return { status: 'not-owner', owner: (reply[1] as Owner) || undefined };
   const [status, delivered, nextAt, repaired, records, suspects, granted, keepsFinished] = reply as ClaimHead;
@@ -139,7 +138,7 @@ export function claimResult(reply: Reply, claimant: Owner): ClaimResult & { read
 
 type ClaimHead = readonly [number, number, number, number, string, string, string, number];
 
-/** Whether suspects were held back, and how much room the others take, by their place; mostly there are none. */
+/** Reads whether suspects were held back, and how much room the others take, by their place; mostly there are none. */
 function readSuspects(text: string): [held: boolean, weights: ReadonlyMap<number, number> | undefined] {
   if (text === '') return [false, undefined];
   const [held, ...pairs] = text.split(',').map(Number);

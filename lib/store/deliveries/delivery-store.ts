@@ -24,7 +24,7 @@ import {
   settled,
 } from './settle.js';
 
-/** The operations on deliveries, and on what holds them back. */
+/** Operations on deliveries, and on what holds them back. */
 export class DeliveryStore {
   readonly #driver: Driver;
   readonly #keys: StoreKeys;
@@ -61,10 +61,10 @@ export class DeliveryStore {
   }
 
   /**
-   * Answers in the order of the settlements, 1 to `MAX_BATCH`. `settleAll` sends again what is left for later.
+   * Settles 1 to `MAX_BATCH` deliveries, and answers in their order. `settleAll` sends again what is left for later.
    *
-   * @param process that has handled the messages, for what is kept of those that are finished
-   * @param owner as whom the caller owns the partition: then those who watch it here are told what is due by then, and no signal is sent
+   * @param process that has handled the messages, for those that are kept as finished
+   * @param owner the caller, if it owns the partition: then its watchers here learn directly what is due by then, and no signal is sent
    */
   async settle(
     partition: Partition,
@@ -92,7 +92,7 @@ export class DeliveryStore {
     return statuses;
   }
 
-  /** Answers in the order of the receipts, at most `MAX_BATCH`. `lease` in milliseconds from now. */
+  /** Renews leases, of at most `MAX_BATCH` deliveries, and answers in the order of the receipts. `lease` in milliseconds from now. */
   async extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]> {
     assertLength('The lease', lease);
     const rest: Argument[] = [];
@@ -107,7 +107,7 @@ export class DeliveryStore {
    *
    * @param receipt of its current delivery; with {@link NO_TOKEN}, of a message that is due or whose lease has ended
    * @returns the stored id of the dead letter, which is a new one if the message's was not text; `undefined` if it was not
-   * set aside, since it is gone, or no longer what the receipt says
+   * set aside, since it is gone or no longer matches the receipt
    */
   async setAside(partition: Partition, { storedId, token }: Receipt, failure: Failure): Promise<string | undefined> {
     const failureText = encodeFailureRecord(failure, undefined);
@@ -116,7 +116,7 @@ export class DeliveryStore {
     return isAside === 1 ? (id as string) : undefined;
   }
 
-  /** From the next claim on nothing is handed out; what is in flight goes on. Lasts until {@link resume}. */
+  /** Stops deliveries from the next claim on; those in flight go on. Lasts until {@link resume}. */
   async pause(partition: Partition, call: CallId): Promise<void> {
     await this.#scripts.run('pause', partition, this.#scripts.named(partition, call));
   }
@@ -127,9 +127,9 @@ export class DeliveryStore {
   }
 
   /**
-   * Hands nothing out for `delay` milliseconds, also if an earlier hold ends before; what is in flight goes on.
+   * Hands nothing out for `delay` milliseconds, even if an earlier hold ends before; deliveries in flight go on.
    *
-   * @returns until when, epoch milliseconds
+   * @returns the end of the hold, epoch milliseconds
    */
   async hold(partition: Partition, call: CallId, delay: number): Promise<number> {
     assertLength('The delay', delay);
@@ -137,7 +137,7 @@ export class DeliveryStore {
     return until as number;
   }
 
-  /** Permits a process deliveries of a topic, within the limits that all of them share; what it says that it holds counts. */
+  /** Permits a process deliveries of a topic, within the limits that all processes share; what it says that it holds counts. */
   async permit(topic: string, request: PermitRequest): Promise<PermitReply> {
     const { limits, returned, begin = AT_ONCE, ...given } = request;
     assertLength('The lease', request.lease);
@@ -154,7 +154,7 @@ export class DeliveryStore {
     return permitReply(reply, begin.slack, (time) => this.#driver.toLocal(permits, time));
   }
 
-  /** The sessions that wait for permits of a topic, each with the limit that it waits for. */
+  /** Returns the sessions that wait for permits of a topic, each with the limit that it waits for. */
   async waitingForPermits(topic: string): Promise<ReadonlyMap<string, keyof Limits>> {
     const { permits } = this.#keys.topic(topic);
     const text = await this.#driver.call([permits], (redis) => redis.get(permits));

@@ -2,15 +2,15 @@ import type { Reply } from '../driver.interface.js';
 import type { Limits } from './limits.js';
 
 /**
- * When deliveries that a rate permits begin, as long after the call that asks for them: by then their process has them at hand. What is
- * permitted counts until it cannot begin any more, so a window holds no more than its limit, however far Redis is away.
+ * Window in which deliveries that a rate permits begin, counted from the call that asks for them: by then their process has them at hand.
+ * A permit counts until it can no longer begin, so a window holds no more than its limit, however far away Redis is.
  */
 export interface BeginWindow {
-  /** The earliest begin, in milliseconds after the call. */
+  /** Earliest begin, in milliseconds after the call. */
   readonly lead: number;
-  /** For how long after that they may begin, in milliseconds. */
+  /** Time after that in which they can begin, in milliseconds. */
   readonly slack: number;
-  /** How long before it can be served the next call is to be made, to be there in time; in milliseconds. One may come that early. */
+  /** Time by which the next call comes before it can be served, to be there in time; in milliseconds. A call may come that early. */
   readonly ahead: number;
 }
 
@@ -20,63 +20,63 @@ export const AT_ONCE: BeginWindow = { lead: 0, slack: 50, ahead: 0 };
 /** The longest {@link BeginWindow}, lead and slack together, in milliseconds. */
 export const MAX_BEGIN_WINDOW = 60_000;
 
-/** When deliveries may begin, in epoch milliseconds on the local clock. */
+/** Time at which deliveries can begin, in epoch milliseconds on the local clock. */
 export interface Begins {
   readonly from: number;
   readonly until: number;
-  /** How long after it was answered `from` is, in milliseconds; the answer has taken some of that to come. */
+  /** Time from the server's answer to `from`, in milliseconds; the answer has taken some of it on its way. */
   readonly lead: number;
 }
 
 /** Permits of a rate that led to no handler call. */
 export interface ReturnedPermits {
-  /** As it was answered. */
+  /** Time of the permit, as it was answered. */
   readonly permittedAt: number;
   readonly count: number;
 }
 
-/** How many deliveries a process wants, and what it has. */
+/** Number of deliveries that a process wants, and the permits that it has. */
 export interface PermitRequest {
   readonly session: string;
-  /** Counts the calls of the session; one with a number below the latest is refused. */
+  /** Number of the call of the session; one with a number below the latest is refused. */
   readonly sequence: number;
   readonly limits: Limits;
-  /** Permits to be in flight that it keeps; all others it had are free. If they are over, it has of them what others have left. */
+  /** Permits to be in flight that it keeps; all others that it had are free. If they are over, it has as many of them as others have left. */
   readonly held: number;
-  /** How many of those no delivery uses. */
+  /** Number of those that no delivery uses. */
   readonly idle: number;
   /** Deliveries that could begin. */
   readonly wanted: number;
-  /** After so long its permits to be in flight are over, in milliseconds. */
+  /** Time after which its permits to be in flight are over, in milliseconds. */
   readonly lease: number;
-  /** After how long it asks again in any case, in milliseconds. */
+  /** Time after which it asks again in any case, in milliseconds. */
   readonly patience: number;
   readonly returned: readonly ReturnedPermits[];
-  /** When what is permitted of a rate would begin. @defaultValue {@link AT_ONCE} */
+  /** Window in which permits of a rate would begin. @defaultValue {@link AT_ONCE} */
   readonly begin?: BeginWindow;
 }
 
 export interface PermitReply {
-  /** How many deliveries may begin; of the permits to be in flight, those that were idle are used first. */
+  /** Number of deliveries that can begin; of the permits to be in flight, those that were idle are used first. */
   readonly permitted: number;
-  /** Under what time they stand in the log of the rate, to return them. */
+  /** Time under which they stand in the log of the rate, to return them. */
   readonly permittedAt: number;
-  /** When they may begin, if a rate permits them. */
+  /** Time at which they can begin, if a rate permits them. */
   readonly begins: Begins | undefined;
-  /** How many permits to be in flight to keep, since others have too few; `undefined` for any. */
+  /** Number of permits to be in flight to keep, since others have too few; `undefined` for any. */
   readonly keep: number | undefined;
   /**
-   * How many permits to be in flight it has now. In the answer to a call that is made again, none if they are over by now: then what that call
-   * has permitted is over, too.
+   * Number of permits to be in flight that it has now. In the answer to a repeated call, none if they are over by now: then all that the
+   * call had permitted is over, too.
    */
   readonly held: number;
-  /** When to ask again, in milliseconds from when this call was made; `undefined` if it got what it wanted. */
+  /** Time until it should ask again, in milliseconds from this call; `undefined` if it got what it wanted. */
   readonly wait: number | undefined;
   /** Sessions that should ask now. */
   readonly sessions: readonly string[];
 }
 
-// What is answered and stored of permits: see `lua/permit.lua`.
+// Formats of the answers and records of permits: see `lua/permit.lua`.
 
 /** @param now on the clock that the reply goes by, epoch milliseconds */
 export function permitReply(reply: Reply, slack: number, toLocal: (time: number) => number): PermitReply {

@@ -1,6 +1,6 @@
 /**
  * Proves that a settle belongs to the current delivery of a message: the token is the owner's epoch and the number of the
- * delivery. The broker only compares it, so nothing that it forgets makes a receipt fit a later delivery, or a later message
+ * delivery. The broker only compares it, so nothing that it forgets can make a receipt fit a later delivery, or a later message
  * with the same id.
  */
 export interface Receipt {
@@ -13,5 +13,5 @@ export function tokenOf(epoch: string, number: number): string {
   return `${epoch}.${number}`;
 }
 
-/** In place of a token: of no delivery. */
+/** Stands for a token of no delivery. */
 export const NO_TOKEN = '0';

@@ -6,15 +6,15 @@ import type { Reply } from '../driver.interface.js';
 import type { Argument } from '../lua/lua-script.js';
 import { NO_TOKEN, type Receipt } from './receipt.js';
 
-/** Of a delivery whose handler was not called. */
+/** Members for a delivery whose handler was not called. */
 interface NotCalled {
-  /** As the claim has answered it: so the delivery does not count against the rate of its key. */
+  /** Time that the claim has answered: with it the delivery does not count against the rate of its key. */
   readonly grantedAt?: number | undefined;
 }
 
 interface Failed {
   readonly failure: Failure;
-  /** What is added to the message's history; nothing if the handler was not called. */
+  /** Entry that is added to the message's history; none if the handler was not called. */
   readonly failedAttempt?: FailedAttempt | undefined;
 }
 
@@ -31,14 +31,14 @@ export type Outcome =
 
 export interface Settlement extends Receipt {
   readonly outcome: Outcome;
-  /** How long the handler ran, in milliseconds; only kept of finished messages. */
+  /** Duration of the handler call, in milliseconds; only kept for finished messages. */
   readonly duration?: number;
 }
 
-/** `later`: nothing was done about it, since those before it are enough for one call; it is to be sent again, by another call. */
+/** `later`: not settled, since those before it are enough for one call; it has to be sent again, by another call. */
 export type SettleAnswer = SettleStatus | 'later';
 
-/** Whether the broker keeps more once it has stored an outcome, so that it refuses it while it is full. */
+/** Whether storing an outcome takes memory, so that the broker refuses it while it is full. */
 export function addsMemory({ outcome: { kind } }: Pick<Settlement, 'outcome'>): boolean {
   return kind !== 'ack' && kind !== 'release';
 }
@@ -56,19 +56,19 @@ const OUTCOMES: Readonly<Record<Outcome['kind'], string>> = {
 /** Dead, and the attempt is given back. */
 const DEAD_UNSPENT = 'u';
 
-/** The same since the message came too late, which is counted. */
+/** The same, since the message came too late, which is counted. */
 const EXPIRED = 'x';
 
 /** Put off, and so are all others of its key. */
 const KEY_PUT_OFF = 'k';
 
-/** What `lua/claim.lua` makes. Any other text of a receipt is of no delivery, and could be read as something else. */
+/** Token as `lua/claim.lua` makes it. Any other text in a receipt is of no delivery, and could be read as something else. */
 const TOKEN = /^[^ ]+\.\d+$/;
 
 /**
- * The settlements as `lua/settle.lua` reads them.
+ * Encodes settlements for `lua/settle.lua`.
  *
- * @param process that has handled the messages; `undefined`: nothing is kept of those that are finished
+ * @param process that has handled the messages; `undefined`: finished messages are not kept
  */
 export function encodeSettlements(settlements: readonly Settlement[], process: string | undefined) {
   const rest: Argument[] = settlements.map(({ storedId }) => storedId);
@@ -91,7 +91,7 @@ function failureOf(outcome: Outcome): string {
   return 'failure' in outcome ? encodeFailureRecord(outcome.failure, outcome.failedAttempt) : '';
 }
 
-/** The delay; or for what was not handed over, when it was granted. */
+/** Returns the delay, or the time of the grant for a message that was not handed over. */
 function timeOf(outcome: Outcome): number {
   if ('delay' in outcome) return outcome.delay;
   return ('grantedAt' in outcome && outcome.grantedAt) || 0;
@@ -113,7 +113,7 @@ const SETTLE_STATUS: Readonly<Record<string, SettleAnswer>> = {
 
 const EXTEND_STATUS: Readonly<Record<string, ExtendStatus>> = { 0: 'lost', 1: 'extended', 2: 'cancelled' };
 
-/** `dueAt`: something is due from then on that was not before, and the owner, which has made the call, has got no signal; epoch milliseconds. */
+/** Reads a reply. `dueAt`: something is due from then on that was not before, and the owner, which made the call, got no signal; epoch milliseconds. */
 export function settled([digits, due]: Reply): { statuses: SettleAnswer[]; dueAt: number | undefined } {
   const statuses = Array.from(String(digits), (digit) => SETTLE_STATUS[digit] as SettleAnswer);
   return { statuses, dueAt: due === undefined || Number(due) < 0 ? undefined : Number(due) };

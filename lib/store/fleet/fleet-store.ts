@@ -36,15 +36,15 @@ import {
 } from './topic-config.js';
 import { encodeHandling } from './topic-handling.js';
 
-/** What the config of a topic has, in the order in which `topicConfigOf` takes it. */
+/** Fields of the config of a topic, in the order in which `topicConfigOf` takes them. */
 const CONFIG_FIELDS = ['partitions', 'protocol', 'order', 'limits', 'handling'] as const;
 
-/** Among the sessions, which have colons in their names: the heartbeat reads it with them. */
+/** Field among the sessions, which have colons in their names: the heartbeat reads it with them. */
 const MARK = 'mark';
 
 const MARK_BYTES = 9;
 
-/** The operations about topics, sessions and owners. */
+/** Operations on topics, sessions and owners. */
 export class FleetStore {
   readonly #driver: Driver;
   readonly #keys: StoreKeys;
@@ -57,18 +57,18 @@ export class FleetStore {
     this.#fields = new FleetFields(options);
   }
 
-  /** The topics that were ever used, in the order of their bytes. */
+  /** Returns all topics that were ever used, in the order of their bytes. */
   async topics(): Promise<string[]> {
     const fields = await scanFields(this.#driver, this.#keys.fleet.topics, '*');
     return [...fields.keys()].filter(isName).toSorted();
   }
 
   /**
-   * Fixes the number of partitions of a topic, and its order, at its first use and answers what is stored. It is stored twice:
-   * whichever copy is missing is written again from the other.
+   * Fixes the number of partitions of a topic, and its order, at its first use, and returns the stored config. It is stored twice:
+   * if one copy is missing, it is written again from the other.
    *
-   * @param partitions the number wanted if the topic is new
-   * @param order the order wanted then
+   * @param partitions wanted if the topic is new
+   * @param order wanted then
    * @param terms wanted then
    */
   async configure(topic: string, partitions: number, order?: TopicOrder, terms: TopicTerms = {}): Promise<TopicConfig> {
@@ -76,7 +76,7 @@ export class FleetStore {
     try {
       copyText = await this.#secondCopy(topic);
     } catch (error) {
-      // What is stored with the topic counts without a copy too, such as while the slot of the fleet is away.
+      // The config stored with the topic counts even without a copy, such as while the slot of the fleet is away.
       const known = await this.#storedConfig(topic).catch(() => undefined);
       if (known) return known;
       throw error;
@@ -108,7 +108,7 @@ export class FleetStore {
     await this.#copyConfig(topic, await this.#storedConfig(topic), copyText);
   }
 
-  /** What is stored of a topic; `undefined` if it was never used. */
+  /** Returns the stored config of a topic; `undefined` if it was never used. */
   async configOf(topic: string): Promise<TopicConfig | undefined> {
     const { config } = this.#keys.topic(topic);
     const stored = await this.#driver.call([config], (redis) => redis.hmget(config, ...CONFIG_FIELDS));
@@ -117,13 +117,13 @@ export class FleetStore {
     return this.#refuseConfig(topic, stored);
   }
 
-  /** The same for many topics, in their order, in calls of up to 1,000. It is not looked whether both copies are there. */
+  /** Returns the same for many topics, in their order, in calls of up to 1,000. It does not check that both copies are there. */
   async configsOf(topics: readonly string[]): Promise<(TopicConfig | undefined)[]> {
     const stored = await fieldsOf(this.#driver, this.#keys.fleet.topics, topics);
     return stored.map(decodeTopicConfig);
   }
 
-  /** Says that this process lives, and looks who else does: two plain commands, since this is all that an idle process costs. */
+  /** Says that this process lives, and reads which others do: two plain commands, which are the whole cost of an idle process. */
   async heartbeat(heartbeat: Heartbeat): Promise<FleetLook> {
     const { sessions } = this.#keys.fleet;
     const record = encodeSession(heartbeat, this.#now);
@@ -150,7 +150,7 @@ export class FleetStore {
   }
 
   /**
-   * Says that a process has left, unless its session was renewed after this heartbeat; the session is shown as such until somebody
+   * Marks a session as left, unless it was renewed after this heartbeat; it is shown as left until a process
    * forgets it.
    */
   async leave(heartbeat: Heartbeat): Promise<void> {
@@ -167,7 +167,7 @@ export class FleetStore {
     }
   }
 
-  /** All sessions, for those who look once; sorted by name. */
+  /** Returns all sessions, for callers that look once; sorted by name. */
   async sessions(): Promise<SessionRecord[]> {
     const { sessions } = this.#keys.fleet;
     return decodeSessions(await this.#driver.call([sessions], (redis) => redis.hgetall(sessions)));
@@ -177,7 +177,7 @@ export class FleetStore {
     await this.#setField(this.#keys.fleet.handled, digest, JSON.stringify(topics));
   }
 
-  /** The lists of topics under these digests, in their order; `undefined` for those that are not there. */
+  /** Returns the lists of topics under these digests, in their order; `undefined` for those that are not there. */
   async rememberedTopics(digests: readonly string[]): Promise<(readonly string[] | undefined)[]> {
     const stored = await fieldsOf(this.#driver, this.#keys.fleet.handled, digests);
     return stored.map(decodeTopics);
@@ -190,8 +190,8 @@ export class FleetStore {
   }
 
   /**
-   * Makes `owner` the owner of a partition, if what is stored of its owner is exactly `replaces`; answers the repeat of a call
-   * that has succeeded as the call.
+   * Makes `owner` the owner of a partition, if its stored owner is exactly `replaces`; answers the repeat of a successful call
+   * like that call.
    *
    * @param replaces `undefined` if nothing is to be stored
    */
@@ -201,13 +201,13 @@ export class FleetStore {
     return acquired === 1 ? { acquired: true } : { acquired: false, owner: stored as string | undefined };
   }
 
-  /** Gives a partition up, if exactly this is stored as its owner. The epoch stays. */
+  /** Gives a partition up, if its stored owner is exactly this one. The epoch stays. */
   async release(partition: Partition, owner: Owner): Promise<void> {
     const given = { given_up: owner, epoch: released(owner) };
     await this.#driver.run('release', this.#keys.partition(partition), given);
   }
 
-  /** The clock that heartbeats go by, epoch milliseconds. */
+  /** Time on the clock that heartbeats go by, epoch milliseconds. */
   get #now(): number {
     return this.#driver.now(this.#keys.fleet.sessions);
   }
@@ -223,7 +223,7 @@ export class FleetStore {
   }
 
   /**
-   * Writes the second copy. Where another process has written it since, perhaps what was stored later, what is stored now is read again.
+   * Writes the second copy. If another process has written it since, perhaps from a later config, the stored config is read again.
    *
    * @param seen the second copy as it was before `config` was read
    */
@@ -235,7 +235,7 @@ export class FleetStore {
     await this.#copyConfig(topic, await this.#storedConfig(topic), copied.stored);
   }
 
-  /** Answers whether the field is new. */
+  /** Sets a field, and returns whether it is new. */
   async #setField(record: string, field: string, value: string): Promise<boolean> {
     const [added] = await this.#driver.run('set-field', { record }, { field, value });
     return added === 1;

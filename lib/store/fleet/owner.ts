@@ -1,6 +1,6 @@
 /**
- * What is stored of the owner of a partition: the epoch, and the session behind a space. Of a partition that was released only
- * the epoch is left. It is compared as it is, so it may be any text that another program has written.
+ * Stored owner of a partition: the epoch, and the session behind a space. Of a partition that was released only the epoch
+ * is left. It is compared as it is, so it can be any text that another program has written.
  */
 export type Owner = string;
 
@@ -9,17 +9,17 @@ export function ownerOf(epoch: string, session: string): Owner {
   return `${epoch} ${session}`;
 }
 
-/** The epoch of an owner, whether or not it has released its partition. */
+/** Returns the epoch of an owner, whether or not it has released its partition. */
 export function epochOf(owner: Owner): string {
   return owner.split(' ', 1)[0] as string;
 }
 
-/** The session that owns a partition; `undefined` if none does. */
+/** Returns the session that owns a partition; `undefined` if none does. */
 export function sessionOfOwner(owner: Owner | undefined): string | undefined {
   return owner?.split(' ', 2)[1] || undefined;
 }
 
-/** What is stored once an owner has released its partition. */
+/** Returns what is stored once an owner has released its partition. */
 export function released(owner: Owner): Owner {
   return epochOf(owner);
 }

@@ -2,33 +2,33 @@ import { isName } from '../../messages/topic.js';
 import type { Owner } from './owner.js';
 import { fromJson } from '../stored-json.js';
 
-/** What a process says of itself with each heartbeat. */
+/** Data that a process sends about itself with each heartbeat. */
 export interface Heartbeat {
-  /** Names the process: `host:pid:uuid`, new at each boot. */
+  /** Name of the process: `host:pid:uuid`, new at each boot. */
   readonly session: string;
-  /** Counts its heartbeats. */
+  /** Number of its heartbeats so far. */
   readonly count: number;
-  /** For how long its session lasts without a heartbeat, in milliseconds. */
+  /** Time that its session lasts without a heartbeat, in milliseconds. */
   readonly length: number;
-  /** Names the list of topics that it handles; see `rememberTopics`. */
+  /** Name of the list of topics that it handles; see `rememberTopics`. */
   readonly digest: string;
 }
 
 /**
- * A session as it is stored. Whether it has ended is for each process to find out, by whether its count grows; the time is only
- * for those who look once.
+ * A stored session. Each process finds out by itself whether it has ended, by whether its count grows; the time is only for
+ * callers that look once.
  */
 export interface SessionRecord extends Heartbeat {
-  /** When the process sent its latest heartbeat, by its estimate of the broker's clock; epoch milliseconds. */
+  /** Time at which the process sent its latest heartbeat, by its estimate of the broker's clock; epoch milliseconds. */
   readonly at: number;
   /** Whether the process has left. */
   readonly left: boolean;
 }
 
 export interface FleetLook {
-  /** Whether the session was not there: it is the first heartbeat, or others have forgotten it, or Redis has lost it. */
+  /** Whether the session was not stored: it is the first heartbeat, or others have forgotten it, or Redis has lost it. */
   readonly isNew: boolean;
-  /** A random word that nobody removes: another one means that data was lost. `undefined`: none could be stored. */
+  /** A random word that is never removed: another one means that data was lost. `undefined`: none could be stored. */
   readonly mark: string | undefined;
   /** All sessions, sorted by name, the own one included. */
   readonly sessions: readonly SessionRecord[];
@@ -45,10 +45,10 @@ export type AcquireResult =
   /** The owner that is stored instead; `undefined` if none is. */
   | { readonly acquired: false; readonly owner: Owner | undefined };
 
-/** Count, time, length, digest, and then whether the process has left; a later version may have put more words there. */
+/** Format: count, time, length, digest, and then whether the process has left; a later version may have put more words there. */
 const SESSION = /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\S+)((?: \S+)*)$/;
 
-/** @param at when the process says so, epoch milliseconds */
+/** @param at time of the heartbeat, epoch milliseconds */
 export function encodeSession({ count, length, digest }: Heartbeat, at: number): string {
   return `${count} ${Math.round(at)} ${Math.round(length)} ${digest}`;
 }
@@ -75,7 +75,7 @@ export function decodeSessions(fields: Readonly<Record<string, string>>): Sessio
   return sessions.toSorted((a, b) => (a.session < b.session ? -1 : 1));
 }
 
-/** The topics of a list, as it is stored under its digest. */
+/** Decodes the topics of a list, as stored under its digest. */
 export function decodeTopics(text: string | null): readonly string[] | undefined {
   const topics = fromJson(text);
   return Array.isArray(topics) && topics.every(isName) ? topics : undefined;

@@ -6,14 +6,14 @@ import type { Partition } from '../partition.js';
 import type { Owner } from './owner.js';
 
 export type PartitionSignal =
-  /** Something may be due earlier than was known, at this time (epoch milliseconds). */
+  /** A message may be due earlier than was known, at this time (epoch milliseconds). */
   | { readonly kind: 'due'; readonly at: number }
   /** A schedule publishes earlier than was known, at this time (epoch milliseconds). */
   | { readonly kind: 'schedules'; readonly at: number }
   /** A message in flight was cancelled. */
   | ({ readonly kind: 'cancelled' } & Receipt);
 
-/** Most partitions that one signal names. */
+/** Most partitions in one signal. */
 export const MAX_RELEASED = 100;
 
 export type SessionSignal =
@@ -25,16 +25,16 @@ export type SessionSignal =
   | { readonly kind: 'wanted'; readonly partition: Partition; readonly owner: Owner }
   /** Another process cannot read which topics the session handles. */
   | { readonly kind: 'unknown-topics' }
-  /** There may be permits for the topic, or others wait for those that the session has. */
+  /** The topic may have permits, or others wait for those that the session has. */
   | { readonly kind: 'permits'; readonly topic: string }
-  /** A delivery that the session has handed out lasts for so long from now on, in milliseconds; 0: it has ended. */
+  /** New lease of a delivery that the session has handed out, in milliseconds from now on; 0: it has ended. */
   | { readonly kind: 'lease'; readonly partition: Partition; readonly token: string; readonly lease: number }
   /** Other limits are stored with the topic. */
   | { readonly kind: 'limits'; readonly topic: string }
-  /** What the session has sent to itself, to know that signals come through. */
+  /** The session has sent this to itself, to know that signals come through. */
   | { readonly kind: 'echo'; readonly count: number };
 
-/** A signal, and the session that it is for; without one it is for all. */
+/** A signal, and the session that it is for; without one, it is for all. */
 export interface FleetSignal {
   readonly to?: string | undefined;
   readonly signal: SessionSignal;
@@ -82,7 +82,7 @@ export function decodeSessionSignal(text: string): SessionSignal | undefined {
   }
 }
 
-/** Nothing if it is none. */
+/** Reads a partition; empty if it is none. */
 function partitionsOf(value: unknown): Partition[] {
   const { topic, index } = objectOf(value);
   return isName(topic) && isIndex(index) ? [{ topic, index }] : [];

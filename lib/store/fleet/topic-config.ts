@@ -16,22 +16,22 @@ export interface TopicConfig {
   readonly handling?: TopicHandling | undefined;
 }
 
-/** What can change of a topic. */
+/** Changeable part of the config of a topic. */
 export type TopicTerms = Pick<TopicConfig, 'limits' | 'handling'>;
 
-/** What a dead letter does to its key in an ordered topic: the messages behind it go on, or wait until it is requeued or removed. */
+/** Effect of a dead letter on its key in an ordered topic: the messages behind it go on, or wait until it is requeued or removed. */
 export type TopicOrder = 'continue' | 'block';
 
-// A later version may have put words behind those that this one knows. What cannot be read at all counts as not there: another program may
-// have written it.
+// A later version may have put words behind those that this one knows. Text that cannot be read at all counts as missing: another program
+// may have written it.
 
-/** The highest version of the protocol that a config can have; a higher number is damage. */
+/** Highest version of the protocol that a config can have; a higher number is damage. */
 export const MAX_PROTOCOL = 1_000_000;
 
-/** In the second copy, in place of what a topic has not, before what it has. */
+/** Stands in the second copy for a word that a topic does not have, before words that it has. */
 const NONE = '-';
 
-/** The second copy of a topic's config. */
+/** Encodes the second copy of a topic's config. */
 export function encodeTopicConfig({ partitions, protocol, order, limits, handling }: TopicConfig): string {
   const words = [partitions, protocol, order, encodeLimits(limits), encodeHandling(handling)];
   return words
@@ -44,7 +44,7 @@ export function decodeTopicConfig(text: string | null): TopicConfig | undefined 
   return topicConfigOf((text?.split(' ') ?? []).map((word) => (word === NONE ? '' : word)));
 }
 
-/** A topic's config from the texts of its fields. */
+/** Reads a topic's config from the texts of its fields. */
 export function topicConfigOf(fields: readonly unknown[]): TopicConfig | undefined {
   const [partitions, protocol, order = '', ...terms] = fields;
   if (!isNumber(partitions, MAX_PARTITIONS) || !isNumber(protocol, MAX_PROTOCOL)) return undefined;
@@ -55,7 +55,7 @@ export function topicConfigOf(fields: readonly unknown[]): TopicConfig | undefin
   return order === '' || order === null ? config : undefined;
 }
 
-/** Such as `rate=50/1000,flight=10`, and with `keyrate` and `keyflight` what each key may have; nothing for no limits. */
+/** Encodes limits, such as `rate=50/1000,flight=10`, with `keyrate` and `keyflight` for the limits of each key; empty for no limits. */
 export function encodeLimits(limits: TopicLimits | undefined): string {
   const { rate, inFlight } = limits ?? {};
   const parts = [
@@ -66,14 +66,14 @@ export function encodeLimits(limits: TopicLimits | undefined): string {
   return parts.filter((part) => part).join(',');
 }
 
-/** Each may be followed by limits of a later version. */
+/** Each can be followed by limits of a later version. */
 const RATE = /(?:^|,)(?<by>key)?rate=(?<max>\d{1,15})\/(?<per>\d{1,15})(?:,|$)/;
 
 const IN_FLIGHT = /(?:^|,)flight=(?<topic>\d{1,15})(?:,|$)/;
 
 const IN_FLIGHT_BY_KEY = /(?:^|,)keyflight=(?<key>\d{1,15})(?:,|$)/;
 
-/** What cannot be read counts as no limits; a process that has some configured stores them again at its next boot. */
+/** Reads limits. Unreadable text counts as no limits; a process that has some configured stores them again at its next boot. */
 export function decodeLimits(text: unknown): TopicLimits | undefined {
   if (typeof text !== 'string' || text === '') return undefined;
   const { by, max, per } = RATE.exec(text)?.groups ?? {};
@@ -91,7 +91,7 @@ function countOf(text: string | undefined): number | undefined {
   return Number(text) > 0 ? Number(text) : undefined;
 }
 
-/** As `lua/configure.lua` reads it. */
+/** Whether a text is a number for `lua/configure.lua`. */
 function isNumber(text: unknown, most: number): text is string {
   return typeof text === 'string' && /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= most;
 }

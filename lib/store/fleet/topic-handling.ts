@@ -6,7 +6,7 @@ import { type ResolvedBackoff, decodeBackoff, encodeBackoff } from '../../messag
 import type { RetentionLimits } from '../dead-letters/retention.js';
 
 /**
- * How those who handle a topic have it handled, for those who receive its messages and were told nothing. What is not there is as by default.
+ * Settings with which a topic is handled, for receivers of its messages that have none of their own. A missing member has its default.
  * Times in milliseconds.
  */
 export interface TopicHandling {
@@ -16,17 +16,17 @@ export interface TopicHandling {
   readonly delivery?: 'at-most-once' | undefined;
   readonly deadLetter?: RetentionLimits | undefined;
   readonly finished?: RetentionLimits | undefined;
-  /** Whether they have one. */
+  /** Whether the handling processes have one. */
   readonly serializer?: true | undefined;
 }
 
-/** JSON without a space; nothing for the defaults. */
+/** Encodes as JSON without a space; empty for the defaults. */
 export function encodeHandling({ backoff, ...handling }: TopicHandling = {}): string {
   const text = JSON.stringify({ ...handling, ...(backoff && { backoff: encodeBackoff(backoff) }) });
   return text === '{}' ? '' : text;
 }
 
-/** What cannot be read counts as not there; what a later version has written beside it stays. */
+/** Decodes. A member that cannot be read counts as missing; members that a later version has added stay. */
 export function decodeHandling(text: unknown): TopicHandling | undefined {
   const { attempts, backoff, expireAfter, delivery, deadLetter, finished, serializer, ...more } = membersOf(text);
   const known: TopicHandling = {

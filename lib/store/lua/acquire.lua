@@ -1,12 +1,12 @@
--- Makes a session the owner of a partition, if what is stored of its owner is what the caller has seen.
+-- Makes a session the owner of a partition, if its stored owner is the one that the caller has seen.
 --
 -- KEYS  owner STRING
--- ARGV  new_owner, replaces (what the caller has seen), is_first (1 the caller has seen that nothing is stored | 0)
+-- ARGV  new_owner, replaces (the owner that the caller has seen), is_first (1 the caller has seen that nothing is stored | 0)
 -- Reply {now_us, 1}, or {now_us, 0, what is stored instead; nothing if nothing is}
 -- Roles consumer
 -- Cost  O(1)
 --
--- May be run again with the same arguments: it finds that the new owner is stored. The value has no expiry, and loses one that
+-- Can be run again with the same arguments: it finds that the new owner is stored. The value has no expiry, and loses one that
 -- another program gave it.
 
 -- @use now (now_us)

@@ -1,4 +1,4 @@
--- Writes down what an operator did, and removes the oldest entries.
+-- Writes down an operator's action, and removes the oldest entries.
 --
 -- KEYS  audit STREAM, answered STRING (names the entry)
 -- ARGV  keep (about how many entries), text (the entry, JSON)
@@ -6,7 +6,7 @@
 -- Roles operator
 -- Cost  O(size of the entry), and O(n) for the n entries that are removed, at most 1,000
 --
--- May be run again with the same arguments: the name tells a repeat, for 2 minutes.
+-- Can be run again with the same arguments: the name identifies a repeat, for 2 minutes.
 
 -- @use now (now_us)
 

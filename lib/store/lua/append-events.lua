@@ -1,4 +1,4 @@
--- Appends what a process did to the stream that the fleet's events are read from, and removes the oldest.
+-- Appends the events of a process to the stream of the fleet's events, and removes the oldest.
 --
 -- KEYS  events STREAM
 -- ARGV  keep (about how many events), process, sequence, count (of the events), dropped (events before),
@@ -10,7 +10,7 @@
 -- Flags adds
 -- Cost  O(size of two entries), and O(n) for the n entries that are removed, at most 1,000
 --
--- May be run again with the same arguments: readers leave out an entry whose process and sequence they have seen.
+-- Can be run again with the same arguments: readers leave out an entry whose process and sequence they have seen.
 
 -- @use now (now_us)
 

@@ -8,7 +8,7 @@
 -- Roles producer, consumer, operator
 -- Cost  O(log size), looks at 100 at most, of 256 KiB in all if they are kept
 --
--- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which gets the first run's answer.
 
 -- @use now (now_us)
 -- @use envelopes (has_envelope)
@@ -42,7 +42,7 @@ local head_before = head_due()
 local counts, stale = { [NOT_FOUND] = 0, [CANCELLED] = 0, [IN_FLIGHT] = 0 }, {}
 for i = 1, #ids do
   local id = ids[i]
-  -- Another program may have written what stands in the index.
+  -- Another program may have written this entry of the index.
   if carries(stored[i], tag) and has_envelope(id) then
     local result, next_due = cancel_one(id)
     counts[result] = counts[result] + 1

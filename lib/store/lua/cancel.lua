@@ -9,7 +9,7 @@
 -- Roles producer, consumer, operator
 -- Cost  O(log size), and O(length of the envelope) if one was seen
 --
--- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which gets the first run's answer.
 
 -- @use now (now_us)
 local asked = redis.call('HMGET', meta, 'finished', 'tagged')
@@ -32,7 +32,7 @@ local function is_meant()
   return score and is_as_seen(id, score)
 end
 
--- Nothing found is an answer, too: a copy of the call finds nothing that was published since.
+-- "Not found" is an answer, too: a copy of the call must not find what was published since.
 local result, next_due = NOT_FOUND, nil
 if is_meant() then
   local head_before = head_due()

@@ -4,42 +4,42 @@
 --       meta HASH, blocked ZSET, queues ZSET, places HASH, running ZSET, rates HASH, rated ZSET, resting ZSET, finished ZSET,
 --       endings HASH, tags HASH, tagged ZSET, handed STRING (what the latest claim at most once has handed out)
 -- ARGV  claimant (as it is stored as the owner: its epoch, a space, its session), sequence (of the claim),
---       delivered (the number of the claimant's latest delivery), max (0: it tells what is next),
+--       delivered (number of the claimant's latest delivery), max (0: it only says what is next),
 --       lease (ms; 0: at most once, what is handed out is gone), room (for suspects),
---       whole_room (what it is while no suspect runs),
---       finished_limits (what is to be kept of finished messages from now on, see modules/finished.lua; '' for nothing),
+--       whole_room (the room while no suspect runs),
+--       finished_limits (limits on the finished messages to keep from now on, see modules/finished.lua; '' for none),
 --       terms ('' for a topic without order or limits; else
 --       '<order, - for none> <most in flight of a key> <most of a key within the window> <window, ms> <1 to count what is due>
 --       <lead, ms> <slack, ms> <ahead, ms>', 0 for no limit; lead and slack say when what a rate grants begins, as for `permit`, and
---       `ahead` how long before a key may go on it wants to be told to claim, so that the claim is there in time)
+--       `ahead` how long before a key can go on the claimant has to claim, so that the claim is there in time)
 -- Reply {now_us, status, delivered, next, repaired, records, suspects, granted, keeps_finished, then 2 a message: stored id, envelope},
 --       or {now_us, 0, the owner that is stored, '' for none} if the claimant is not the owner, or has claimed since
 --       status   1 claimed, 2 paused, 3 held: nothing of the topic begins before next
 --       next     earliest due time or end of a lease, epoch ms, or when a limit allows more; -1 if nothing waits
 --       records  4 numbers a message with spaces: number of the delivery, delivery, attempt, due ms; commas between messages
 --       suspects '' mostly; else with commas 1 if some were held back, or 0, and 2 numbers for each one that takes room: its
---                place among the messages, from 0, and the room it takes
+--                place among the messages, from 0, and that room
 --       granted  '' mostly; else with commas the time under which the deliveries stand in the logs of their keys, ms or 0, how many
 --                messages are still due, -1 if that was not asked for, when the deliveries may begin, epoch ms or 0, and in how many ms that is
 --       keeps_finished 1 if finished messages are kept, or some are left | 0
 -- Roles consumer
--- Cost  O(max log size), max <= 200; looks at 400 messages at most, those that limits hold back among them, and stops early once the
---       envelopes add up to 1 MiB, or 256 KiB if what is handed out is kept as finished
+-- Cost  O(max log size), max <= 200; looks at 400 messages at most, including those that limits hold back, and stops early once the
+--       envelopes add up to 1 MiB, or 256 KiB if the messages handed out are kept as finished
 --
 -- A delivery's token is the claimant's epoch, a dot and the number of the delivery. `claim` of meta is the latest claim:
--- '<epoch> <sequence> <number of its latest delivery>', and behind that, if rates of keys have granted something, the time under which it
--- stands in their logs, and when it may begin.
+-- '<epoch> <sequence> <number of its latest delivery>', and behind that, if rates of keys have granted deliveries, the time under which they
+-- stand in their logs, and when they can begin.
 --
 -- A message whose delivery ended with its lease may have killed its process, and is a suspect from the second time on. Suspects
 -- of two crashes run in groups, and those of more alone, so that the crash of a group is not held against the innocent: only
--- what ran alone spends an attempt by its crash. What there is no room for stays as it is.
+-- one that ran alone spends an attempt by its crash. Those without room stay as they are.
 --
--- A key may have limits, or rest. What is due of it and may not be delivered waits as modules/key-limits.lua says; what was delivered
--- before and its lease has ended stays in flight until it may come again.
+-- A key can have limits, or rest. Its due messages that must not be delivered wait as modules/key-limits.lua says; those that were delivered
+-- before and whose lease has ended stay in flight until they can come again.
 --
 -- Arguments that it cannot use, such as a lease that is not a number, are refused before anything is written.
--- May be run again with the same arguments: the sequence tells a repeat, which gets the deliveries that the first run made as
--- they are, whatever its max. A run that comes after a later claim changes nothing. What was handed out at most once is kept in
+-- Can be run again with the same arguments: the sequence identifies a repeat, which gets the deliveries that the first run made as
+-- they are, whatever its max. A run that comes after a later claim changes nothing. Messages handed out at most once are kept in
 -- `handed` for a while, as '<epoch> <sequence> <numbers>;<suspects>' and behind a line break, of each message, the lengths of its stored id
 -- and its envelope, and both.
 
@@ -48,7 +48,7 @@
 local most, lease_ms, free, whole = tonumber(max), tonumber(lease), tonumber(room), tonumber(whole_room)
 local asked = redis.call('HMGET', meta, 'finished', 'tagged', 'paused', 'claim', 'largest', 'held')
 local limits_before = asked[1]
--- What this owner wants holds from now on. If it wants nothing, what was kept stays for as long as it was promised.
+-- The limits of this owner hold from now on. If it has none, finished messages stay for as long as was promised.
 if finished_limits ~= '' then asked[1] = finished_limits elseif asked[1] then asked[1] = (string.match(asked[1], '^%d+ ') or '-1 ') .. '0' end
 -- @use claim-latest (order, epoch, session, highest, known, is_repeat, granted_before, began_before)
 if not (lease_ms and lease_ms >= 0 and lease_ms <= MAX_TIME) then
@@ -76,10 +76,10 @@ end
 local is_once = lease_ms == 0
 local number_before = math.max(highest, known)
 local token_start = epoch .. '.'
--- As text, since Redis turns a number into one with 17 digits, which takes long.
+-- As text, since Redis formats a number with 17 digits, which takes long.
 local deadline = string.format('%d', now + lease_ms)
 
--- How many messages are looked at together, how often at all, and how often at those whose lease has ended.
+-- Messages looked at together, most such looks, and most looks at those whose lease has ended.
 local CHUNK, ROUNDS, ENDED_ROUNDS = 100, 4, 3
 -- @use count (add)
 -- @use key-limits (CHUNK_OF_KEYS, permitted, wake_keys, store_states, granted_at, begins_at)
@@ -109,7 +109,7 @@ elseif not is_repeat then
       local waiting = redis.call('ZMSCORE', scheduled, unpack(ids))
       local ended = {}
       for i = 1, #ids do
-        -- A message is in both sets only after damage from outside; it waits, and must not be early.
+        -- Only damage from outside puts a message in both sets; it waits, and must not be early.
         if waiting[i] then repaired = repaired + 1 else ended[#ended + 1] = ids[i] end
       end
       if #ended > 0 then deliver(ended) end

@@ -9,8 +9,8 @@
 -- Roles operator
 -- Cost  O(log size), removes at most 100, of 256 KiB in all if they are kept
 --
--- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So what
--- is removed is counted once.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which gets the first run's answer. So each
+-- removal is counted once.
 
 -- @use now (now_us)
 local asked = redis.call('HMGET', meta, 'finished', 'tagged')
@@ -24,7 +24,7 @@ local order_mode = redis.call('HGET', places, 'mode')
 
 local LIMIT = 100
 
--- A page that was not full has all there is; what it keeps is copied, so it may be too much for one call.
+-- A page that is not full has all there is; messages that are kept are copied, so they may be too much for one call.
 local removed, are_more = string.match(earlier_answer() or '', '^(%d+) (%d)$')
 if not removed then
   assert_removable()

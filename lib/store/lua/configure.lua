@@ -30,7 +30,7 @@ if is_new or is_known == '1' and stored_order ~= 'continue' and stored_order ~= 
   if order == '' then redis.call('HDEL', config, 'order') else redis.call('HSET', config, 'order', order) end
 end
 
--- Whoever was first to use it again after a loss may know nothing of it.
+-- The process that was first to use it again after a loss may not know the terms.
 if (limits ~= '' or handling ~= '') and not redis.call('HGET', config, 'limits') then
   redis.call('HSET', config, 'limits', limits, 'handling', handling)
 end

@@ -1,4 +1,4 @@
--- Counts what waits by when it is due, whether or not others of its key keep it waiting.
+-- Counts waiting messages by due time, whether or not others of their key keep them waiting.
 --
 -- KEYS  scheduled ZSET, blocked ZSET, ... (the same of further partitions, which the same node holds)
 -- ARGV  ... (times in ms, ascending, at most 201; for several partitions, as many fewer)

@@ -1,4 +1,4 @@
--- Lists the schedules whose time has come or comes soon, the earliest first, and tells when the next of the others publishes.
+-- Lists the schedules whose time has come or comes soon, the earliest first, and says when the next of the others publishes.
 --
 -- KEYS  schedules HASH, occurrences ZSET
 -- ARGV  limit, ahead (how long before its time one is listed, ms), skip (how many are left out at the beginning)
@@ -12,19 +12,19 @@
 -- Roles consumer
 -- Cost  O(limit log size), limit <= 100; stops early once the records add up to 1 MiB
 --
--- What a schedule says itself counts. May be run again.
+-- The schedule's own record counts. Can be run again.
 
 -- @use now (now_us, now)
 -- @use times (MAX_TIME, to_time)
 -- @use text (as_text)
 
 local MAX_BYTES = 1048576
--- How many schedules are tried besides.
+-- Number of schedules that are checked besides.
 local TRIED = 3
 local horizon = now + tonumber(ahead)
 local due = redis.call('ZRANGEBYSCORE', occurrences, '-inf', horizon, 'LIMIT', tonumber(skip), tonumber(limit))
 local count = redis.call('HLEN', schedules)
--- The state, as it is written: its third word is the next occurrence.
+-- Format of the state: its third word is the next occurrence.
 local STATE = '^[%w_%-]+ %a+ ([%d%-]+) [%d%-]+ %d+[^\n]*\n'
 local reply = { now_us, now, -1, count, 0, '' }
 local listed, repaired, bytes, damaged = 0, 0, 0, {}
@@ -48,13 +48,13 @@ for i = 1, #due do
   elseif listed > 0 and bytes + #record > MAX_BYTES then
     break
   else
-    -- Whether the rest can be read is found out by the client, which can set the schedule aside.
+    -- The client finds out whether the rest can be read, and can set the schedule aside.
     bytes = bytes + #record
     listed = listed + 1
     reply[2 * listed + 5], reply[2 * listed + 6] = id, record
   end
 end
--- Another program may have removed an entry, or put it off. That is found by trying a few schedules.
+-- Another program may have removed an entry, or put it off. Checking a few schedules finds that.
 local some = count > 0 and redis.call('HRANDFIELD', schedules, TRIED) or {}
 for i = 1, #some do
   local id = some[i]

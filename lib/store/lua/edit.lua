@@ -7,7 +7,7 @@
 -- Flags adds
 -- Cost  O(length of the envelopes)
 --
--- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which gets the first run's answer.
 
 -- @use now (now_us)
 -- @use answered (earlier_answer, remember)

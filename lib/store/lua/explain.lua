@@ -1,4 +1,4 @@
--- Looks at all that decides about when a message is delivered.
+-- Looks up everything that decides when a message is delivered.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, blocked ZSET, places HASH,
 --       owner STRING, meta HASH, resting ZSET
@@ -8,8 +8,8 @@
 --       state       scheduled | in-flight | dead
 --       blocked_by  in an ordered topic, the stored id of the message of its key that has to be done first; else ''
 --       limit       rate | inFlight if it is due, and a limit of its key keeps it waiting; else ''
---       before      how many are claimed before it, if it was due; -1 if it is not waiting to be claimed
---       due         of its latest delivery, ms; -1 if that is not known
+--       before      how many are claimed before it, once it is due; -1 if it is not waiting to be claimed
+--       due         of its latest delivery, ms; -1 if not known
 -- Roles consumer, operator
 -- Flags reads
 -- Cost  O(log size)
@@ -19,14 +19,14 @@
 -- @use record (parse_record)
 -- @use heads (head_field, key_of)
 
--- As much of an envelope as says when it was published.
+-- Length of the part of an envelope that says when it was published.
 local HEAD = 20
 
 local envelope = redis.call('HGET', messages, id)
 if not envelope then return { now_us } end
 local rests = redis.call('ZSCORE', resting, key_of(id))
 
--- What is claimed first.
+-- Messages that are claimed first.
 local ended = redis.call('ZCOUNT', inflight, '-inf', now)
 local state, at, before, blocked_by, limit = 'scheduled', redis.call('ZSCORE', scheduled, id), -1, '', ''
 if at then before = ended + redis.call('ZRANK', scheduled, id) end

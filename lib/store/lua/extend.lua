@@ -6,8 +6,8 @@
 -- Roles consumer
 -- Cost  O(n log size), n <= 200
 --
--- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So a delayed copy changes no lease
--- that has another length by now.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which gets the first run's answer. So a delayed copy changes no lease
+-- that has a new length by now.
 
 -- @use now (now_us, now)
 local lease_ms = tonumber(lease)

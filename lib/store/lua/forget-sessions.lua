@@ -1,4 +1,4 @@
--- Removes sessions, what they have said of themselves, and the lists of topics that none of the others names.
+-- Removes sessions, their reports, and the lists of topics that none of the others names.
 --
 -- KEYS  sessions HASH, handled HASH, processes HASH, holdings HASH, answered STRING (the caller's latest call)
 -- ARGV  sequence, ... (the sessions, at most 1,000)
@@ -6,7 +6,7 @@
 -- Roles consumer
 -- Cost  O(sessions + lists), removes at most 1,000 lists
 --
--- May be run again with the same arguments: the sequence tells a repeat, which removes no session that has come back since.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which removes no session that has come back since.
 
 -- @use now (now_us)
 -- @use answered (earlier_answer, remember)
@@ -25,7 +25,7 @@ if #ARGV >= FIRST then
 end
 local is_named = {}
 for _, record in ipairs(redis.call('HVALS', sessions)) do
-  -- Whatever follows the digest: a later version may have put it there.
+  -- Ignores what follows the digest: a later version may have put it there.
   is_named[string.match(record, '^%S+ %S+ %S+ (%S+)') or ''] = true
 end
 local unnamed = {}

@@ -6,7 +6,7 @@
 -- Reply {now_us}, or {now_us, 'finished', score (text), its field of endings},
 --       or {now_us, state, score (text), envelope, deliveries, attempts, due, failure JSON or '', blocked_by}
 --       state       scheduled | in-flight | dead
---       due         of its latest delivery, ms; -1 if that is not known
+--       due         of its latest delivery, ms; -1 if not known
 --       blocked_by  in an ordered topic, the stored id of the message of its key that has to be done first; else ''
 -- Roles consumer, operator
 -- Flags reads

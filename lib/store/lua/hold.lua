@@ -1,4 +1,4 @@
--- Holds a partition: nothing of it is handed out for so long, also if a shorter hold ends before. What is in flight goes on.
+-- Holds a partition: nothing of it is handed out for the delay, even if a shorter hold ends before. Deliveries in flight go on.
 --
 -- KEYS  meta HASH, answered STRING (the caller's latest call)
 -- ARGV  sequence, delay (ms)
@@ -6,7 +6,7 @@
 -- Roles consumer, operator
 -- Cost  O(1)
 --
--- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So a delay is counted once.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which gets the first run's answer. So a delay is counted once.
 
 -- @use now (now_us, now, now_up)
 local delay_ms = tonumber(delay)

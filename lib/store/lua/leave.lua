@@ -1,4 +1,4 @@
--- Marks a session as left, unless it was renewed after what is known of it.
+-- Marks a session as left, unless it was renewed since its known heartbeat.
 --
 -- KEYS  sessions HASH
 -- ARGV  session, count (of its heartbeats, as far as it is known), left_record

@@ -12,7 +12,7 @@
 -- Flags reads
 -- Cost  O(limit + log² size), limit <= 200; stops early once envelopes and failures add up to the bytes given, <= 1 MiB
 --
--- May be run again with the same arguments: it gives ids to dead letters once, and changes nothing else.
+-- Can be run again with the same arguments: it gives ids to dead letters once, and changes nothing else.
 
 -- @use now (now_us, now)
 -- @use record (parse_record)
@@ -29,7 +29,7 @@ local function precedes(a, b)
   return #a < #b
 end
 
--- The rank of what comes behind the place where the page begins, whose message may be gone. So pages skip nothing that was
+-- Returns the rank of the first entry of the page, behind a place whose message may be gone. So pages skip no entry that was
 -- there all along, whatever comes and goes meanwhile.
 local function rank_after()
   local low = redis.call('ZCOUNT', set, '-inf', '(' .. after_score)
@@ -41,8 +41,8 @@ local function rank_after()
   return low
 end
 
--- Gives dead letters whose ids are not text ids that are, so that clients can name them. A message that waits or is in flight
--- gets one when it is claimed. `page` is a list of ids and scores, by turns.
+-- Gives text ids to dead letters whose ids are not text, so that clients can name them. A message that waits or is in flight
+-- gets one when it is claimed. `page` is a list of ids and scores, alternating.
 local function give_text_ids(page)
   for i = 1, #page, 2 do
     local id = page[i]
@@ -88,7 +88,7 @@ for i = 1, #page, 2 do
   add(id, 0)
   add(score, 0)
   if with_envelope then
-    -- An id without an envelope is no message; it is answered all the same, since the next page begins behind it.
+    -- An id without an envelope is no message; it is listed all the same, since the next page begins behind it.
     local envelope = redis.call('HGET', messages, id)
     add(envelope, #(envelope or ''))
   end

@@ -1,4 +1,4 @@
--- Pauses a partition: from the next claim on nothing is handed out. What is in flight goes on.
+-- Pauses a partition: from the next claim on nothing is handed out. Deliveries in flight go on.
 --
 -- KEYS  meta HASH, answered STRING (the caller's latest call)
 -- ARGV  sequence
@@ -6,7 +6,7 @@
 -- Roles operator
 -- Cost  O(1)
 --
--- May be run again with the same arguments: the sequence tells a repeat, which does not pause what was resumed since.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which does not pause a partition that was resumed since.
 
 -- @use now (now_us)
 -- @use answered (earlier_answer, remember)

@@ -1,15 +1,15 @@
--- Permits a process deliveries of a topic: within the window of a rate no more than may begin, and at once no more than may be in flight.
+-- Permits a process deliveries of a topic: no more than a rate allows to begin within its window, and no more than are allowed in flight at once.
 --
 -- KEYS  permits STRING
 -- ARGV  session, sequence (of its calls), held (permits to be in flight that it keeps), idle (those of them that no delivery uses),
 --       wanted (deliveries), lease (ms, after which its permits to be in flight are over), max_rate (0 for no limit), window (ms),
 --       most_in_flight (0 for no limit), patience (ms, after which it asks again in any case),
 --       returned (permits of the rate that led to no handler call: '<ms> <count> …'),
---       lead (ms after which what a rate permits begins at the earliest), slack (ms for which it may begin then),
+--       lead (ms after which permits of a rate begin at the earliest), slack (ms for which they can begin then),
 --       ahead (ms by which it should ask earlier than it can be served, to be there in time)
 -- Reply {now_us, permitted, permitted_at, begins_at, begins_in, keep, wait, held, sessions}
---       permitted_at  under what time they stand in the log, ms; to return them
---       begins_at     when what a rate permits may begin, epoch ms; 0 for at once
+--       permitted_at  the time under which they stand in the log, ms; to return them
+--       begins_at     when permits of a rate can begin, epoch ms; 0 for at once
 --       begins_in     in how many ms that is
 --       keep          how many permits to be in flight it should keep, since others have too few; -1 for any
 --       wait          ms from this call until it should ask again; -1 if it has what it wanted
@@ -23,24 +23,24 @@
 -- Behind them there are lines '~<session> <when it was told that there is room for it, ms>' of those that have not come since, and
 -- '=<session> <sequence> <permitted> <permitted_at> <begins_at> <keep> <wait> <until when that is kept, ms>' with the latest answers.
 --
--- Whoever asks early, by no more than its slack, gets what comes free by then, to begin when it does.
+-- A process that asks early, by no more than its slack, gets the permits that come free by then, to begin at that time.
 --
--- What comes free is shared out among those whose turn it is, each getting as many as it wants if that leaves as many for the others. Whoever
--- waits for the rate is told when it is its turn, by when permits come free; whoever has not come GRACE ms later has none. Permits to be in
--- flight are shared in the same way, and whoever has more than its share while others have too few gives them back as deliveries end. Whoever
--- was told that there is room for it and has not come PATIENCE ms later, such as since it was killed, keeps nobody else waiting.
+-- Free permits are shared among the processes whose turn it is, each getting as many as it wants if that leaves as many for the others. One
+-- that waits for the rate learns when its turn is, by when permits come free; if it has not come GRACE ms later it has none. Permits to be in
+-- flight are shared in the same way, and a process with more than its share while others have too few gives them back as deliveries end. One
+-- that learned that there is room for it and has not come PATIENCE ms later, such as since it was killed, keeps no other waiting.
 --
--- A process says what it keeps, which counts as far as its line does. What that does not have, such as since the line is over or was lost, it keeps
--- only as far as the others have left of it.
--- A call that is made again gets the first answer, so that what it has permitted is used, or comes back, and is told what it has by now. A copy
--- of an older call is refused.
+-- A process says what it keeps, which counts as far as its line has it. Permits beyond that, such as since the line is over or was lost, it keeps
+-- only as far as the others have left them.
+-- A repeated call gets the first answer, so that its permits are used, or come back, and learns what it has by now. A copy of an older call
+-- is refused.
 
 -- @use now (now_us, now, now_up)
 -- @use times (MAX_TIME, LONGEST)
 -- @use rate-log (read_log, add_to_log, format_log)
 
 local GRACE, PATIENCE = 100, 500
--- For how many ms an answer is kept for a repeat of the call.
+-- Time in ms for which an answer is kept for a repeat of the call.
 local KEEP_ANSWER = 60000
 
 local nth, keeps, unused, wants, lease_ms = tonumber(sequence), tonumber(held), tonumber(idle), tonumber(wanted), tonumber(lease)
@@ -54,10 +54,10 @@ for i = 1, 12 do
   end
 end
 
--- Whoever has asked in vain learns nothing new sooner, and asks again while it may still begin in time.
+-- A process that has asked in vain learns nothing new sooner, and asks again while its deliveries can still begin in time.
 local least_wait = math.max(1, math.floor(math.min(slack_ms, GRACE) / 2))
 
--- What a rate permits now begins then, and is not older than that for those that come after it.
+-- Permits of a rate that are given now begin then, and count from then for those that come later.
 local earliest = now_up + lead_ms
 local begin = earliest
 
@@ -89,7 +89,7 @@ end
 
 -- ── what is known of the processes ──────────────────────────────────────────────────────────────────────────────────
 
--- The others in their order, and how many of them come before this one: all, if it had permits when it asked last.
+-- The others in their order, and how many of them come before this one: all, if it had permits when it last asked.
 local others, before, is_turn, turn_before = {}, nil, false, 0
 local told_at, answers, is_repeat, own_has = {}, {}, false, nil
 for line in string.gmatch(lines or '', '[^\n]+') do
@@ -125,7 +125,7 @@ end
 if is_repeat then return redis.error_reply('OUTDATED the answer to this call is not kept any more') end
 before = before or #others
 
--- Shares so many out among those who want so much: how many each gets at most, and how many are left once all have what they want.
+-- Shares an amount among wishes. Returns the most that each gets, and how many are left once all have what they want.
 local function share_out(amount, wishes)
   table.sort(wishes)
   local left, count = amount, #wishes
@@ -199,7 +199,7 @@ local still_wants = wants - permitted
 local permitted_at, begins_at = 0, max > 0 and begin or 0
 if max > 0 and permitted > 0 then permitted_at = add_to_log(times, counts, permitted, max, window_ms, begin + slack_ms) end
 
--- When so many deliveries may have begun from now on, if all permits of the rate are taken as soon as they come free.
+-- Returns when the given number of deliveries can have begun from now on, if all permits of the rate are taken as soon as they come free.
 local function time_of_free(count)
   local sum, total = 0, 0
   local counted = begin - window_ms
@@ -224,7 +224,7 @@ if still_wants > 0 then
       if others[i].at > begin then waiting = waiting + 1 end
     end
     turn = time_of_free(waiting + 1)
-    -- Whoever asks before its turn keeps it.
+    -- A process that asks before its turn keeps it.
     if permitted == 0 and turn_before > 0 then turn = math.min(turn, turn_before) end
     wait = math.min(wait, math.max(least_wait, turn - earliest - ahead_ms))
   else
@@ -234,7 +234,7 @@ if still_wants > 0 then
   end
 end
 
--- Permits are left for those who wait, or this one has too few since others have too many.
+-- Tells other processes to ask: permits are left for those that wait, or this one has too few since others have too many.
 if left_of_rate < math.huge then
   for i = 1, #others do
     if others[i].at > begin and left_of_rate >= 1 then
@@ -255,7 +255,7 @@ if most > 0 then
   for i = 1, #others do
     local other = others[i]
     if other.wants > 0 and other.at == 0 and room >= 1 and other.has < math.ceil(share) then
-      -- What was offered in vain is offered to the next one, too.
+      -- A permit offered in vain is offered to the next one, too.
       if not told_at[other.name] or now <= told_at[other.name] + PATIENCE then room = room - 1 end
       told_at[other.name] = told_at[other.name] or now
       if still_wants > 0 and turn == 0 and now <= told_at[other.name] + PATIENCE then
@@ -270,7 +270,7 @@ end
 
 -- ── what is stored ──────────────────────────────────────────────────────────────────────────────────────────────────
 
--- Another limit may hold for this process by now than for those that the log is of.
+-- The limit of this process may differ by now from the one that the log is for.
 local parts = { max > 0 and format_log(times, counts) or log or '' }
 local last_end = now + (max > 0 and begin - now + slack_ms + window_ms or math.max(0, redis.call('PTTL', permits)))
 local function add_line(other)

@@ -3,7 +3,7 @@
 --
 -- KEYS  key ANY (of no use otherwise)
 -- ARGV  wake_command, channel (of no use otherwise)
--- Reply {now_us, then each command that Redis refused, with what it said}
+-- Reply {now_us, then each command that Redis refused, with its error}
 -- Roles none (it tries the commands of all others)
 -- Cost  O(1)
 
@@ -11,7 +11,7 @@
 
 local reply = { now_us }
 
--- What a command answers that was run: it met what a command before it, which was refused, would have changed.
+-- Whether a command was run although it failed: it met what an earlier command, which was refused, would have changed.
 local function was_run(refusal)
   return string.find(refusal, 'WRONGTYPE', 1, true) or string.find(refusal, 'no such key', 1, true)
 end

@@ -18,7 +18,7 @@
 -- Flags adds
 -- Cost  O(log size)
 --
--- May be run again with the same arguments: no two writes have the same state, so a repeat finds its own.
+-- Can be run again with the same arguments: no two writes have the same state, so a repeat finds its own.
 
 -- @use now (now_us, now_up)
 -- @use times (MAX_TIME)
@@ -41,7 +41,7 @@ if stored_state == state then return { now_us, 3 } end
 if skipping ~= '' and stored_state == skipping then return { now_us, 4 } end
 if stored_state ~= expected then return { now_us, 2 } end
 
--- What follows has to succeed as a whole: `publish` finds nothing any more that it would refuse.
+-- All that follows has to succeed as a whole: from here on `publish` finds nothing to refuse.
 local occurs_at = tonumber(due_specs)
 if not (is_score(next_at) and occurs_at and occurs_at >= 0 and occurs_at <= MAX_TIME) then
   return redis.error_reply('REFUSED an occurrence is no time: ' .. due_specs .. ', ' .. next_at)
@@ -55,8 +55,8 @@ local function move_on(new_state)
   redis.call('ZADD', occurrences, next_at, schedule)
 end
 
--- Whether an earlier occurrence waits, runs or retries. The latest ones come first, since others are mostly over; dead ones may be
--- many.
+-- Whether an earlier occurrence waits, runs or retries. The latest ones come first, since others are mostly over; there can be many
+-- dead ones.
 local PAGE, PAGES = 100, 10
 local function is_busy()
   for page = 0, PAGES - 1 do
@@ -77,7 +77,7 @@ if skipping ~= '' and is_busy() then
   return { now_us, 4 }
 end
 
--- The message has what the schedule has, and the time of now in front. What is no envelope becomes a dead letter as it is.
+-- The message has the envelope of the schedule, with the current time in front. Text that is no envelope becomes a dead letter as it is.
 local envelope = string.match(stored_rest, '\n(.*)$') or ''
 local behind_time = string.match(envelope, '^%[%d+(,.*)$')
 ARGV[FIRST + 1] = behind_time and string.format('[%d', now_up) .. behind_time or envelope

@@ -4,7 +4,7 @@
 --       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
 --       answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, order_mode ('' none, or what a dead letter does to its key: continue, block),
---       columns (what is said of the messages; modules/message-columns.lua has what),
+--       columns (data of the messages, see modules/message-columns.lua),
 --       ... (2 a message: stored id, envelope)
 -- Reply {now_us, 'base statuses kept'}, with ' new' at its end if meta had not counted a message yet
 --       base      epoch ms that delays were added to
@@ -17,7 +17,7 @@
 -- Cost  O(n log size), n <= 200
 --
 -- Arguments that it cannot use, such as a due time that is not a number, are refused before anything is written.
--- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So a
+-- Can be run again with the same arguments: the sequence identifies a repeat, which gets the first run's answer. So a
 -- message is not a duplicate of itself, and one that was handled meanwhile does not come back.
 
 -- @use message-columns (tag_lists)

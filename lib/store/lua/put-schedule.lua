@@ -1,4 +1,4 @@
--- Writes a schedule, if what is stored of its state is what the caller has seen; signals if it becomes the partition's next one.
+-- Writes a schedule, if its stored state is the one that the caller has seen; signals if it becomes the partition's next one.
 --
 -- KEYS  schedules HASH, occurrences ZSET, answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, id, is_new (1: nothing may be stored; 0: `expected`), expected, state, rest ('' if it stays),
@@ -7,7 +7,8 @@
 -- Roles consumer, operator
 -- Cost  O(log size)
 --
--- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer, and brings back none that was removed since.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which gets the first run's answer, and brings
+-- back none that was removed since.
 
 -- @use now (now_us, now)
 -- @use answered (earlier_answer, remember)
@@ -18,7 +19,7 @@ if not is_score(next_at) then return redis.error_reply('REFUSED the next occurre
 local answer = earlier_answer()
 if answer then return { now_us, tonumber(answer) } end
 local stored = redis.call('HGET', schedules, id)
--- What is due waits for nobody, unless its owner cannot read it: it must not hide what comes.
+-- A due schedule is published at once, unless its owner cannot read it; then it must not hide those that come.
 local head = redis.call('ZRANGEBYSCORE', occurrences, '(' .. now, 'inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
 local stored_state, stored_rest = schedule_parts(stored)
 local is_as_seen

@@ -8,7 +8,7 @@
 -- Roles operator
 -- Cost  O(n log size), n <= 200
 --
--- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which gets the first run's answer.
 
 -- @use now (now_us)
 local asked = redis.call('HMGET', meta, '', 'tagged')

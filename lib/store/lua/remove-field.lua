@@ -6,7 +6,7 @@
 -- Roles consumer, operator
 -- Cost  O(1)
 --
--- May be run again with the same arguments: the sequence tells a repeat, which removes nothing that was set since.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which removes nothing that was set since.
 
 -- @use now (now_us)
 -- @use answered (earlier_answer, remember)

@@ -1,4 +1,4 @@
--- Removes a schedule. Messages that it has published stay.
+-- Removes a schedule. Its published messages stay.
 --
 -- KEYS  schedules HASH, occurrences ZSET, answered STRING (the caller's latest call)
 -- ARGV  sequence, id
@@ -6,7 +6,7 @@
 -- Roles consumer, operator
 -- Cost  O(log size)
 --
--- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which gets the first run's answer.
 
 -- @use now (now_us)
 -- @use answered (earlier_answer, remember)

@@ -1,12 +1,12 @@
--- Sets a field of a record of the fleet, if what it holds is what the caller has seen; also while Redis is full.
+-- Sets a field of a record of the fleet, if it holds the value that the caller has seen; even while Redis is full.
 --
 -- KEYS  record HASH, answered STRING (the caller's latest call)
--- ARGV  sequence, field, value, replaces (what the caller has seen), is_first (1 the caller has seen that the field is not there | 0)
--- Reply {now_us, 1}, or {now_us, 0, what it holds instead; nothing if it is not there}
+-- ARGV  sequence, field, value, replaces (the value that the caller has seen), is_first (1 the caller has seen that the field is not there | 0)
+-- Reply {now_us, 1}, or {now_us, 0, the value that it holds instead; nothing if it is not there}
 -- Roles producer, consumer, operator
 -- Cost  O(1)
 --
--- May be run again with the same arguments: the sequence tells a repeat, which replaces nothing, even if the field is again as the caller has
+-- Can be run again with the same arguments: the sequence identifies a repeat, which replaces nothing, even if the field is again as the caller has
 -- seen it.
 
 -- @use now (now_us)

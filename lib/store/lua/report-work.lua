@@ -1,4 +1,4 @@
--- Notes what a process did in a minute, for those who look at the fleet, and adds what is new of it to the history.
+-- Stores the work of a process in a minute, for those who look at the fleet, and adds what is new to the history.
 --
 -- KEYS  work HASH (of the minute), history HASH (of the span that the minute is in), spans HASH
 -- ARGV  session, number (of the report), keep (for how long from now, ms), span (minutes of the history that go together; 0:
@@ -9,7 +9,7 @@
 -- Flags adds
 -- Cost  O(topics)
 --
--- May be run again with the same arguments: a report that is not newer than what is stored changes nothing.
+-- Can be run again with the same arguments: a report that is not newer than the stored one changes nothing.
 
 -- @use now (now_us)
 -- @use newer (is_newer)

@@ -1,4 +1,4 @@
--- Notes what a process says of itself, for those who look at the fleet.
+-- Stores the report of a process on itself, for those who look at the fleet.
 --
 -- KEYS  sessions HASH, processes HASH, holdings HASH
 -- ARGV  session, number (of the report), state (JSON that begins with '[number,', or '' if it is as before),
@@ -7,12 +7,12 @@
 -- Roles consumer
 -- Cost  O(1), and what is stored
 --
--- May be run again with the same arguments: a report that is not newer than what is stored changes nothing.
+-- Can be run again with the same arguments: a report that is not newer than the stored one changes nothing.
 
 -- @use now (now_us)
 -- @use newer (is_newer)
 
--- Or what a process that has ended says would stay for good.
+-- Otherwise the report of a process that has ended would stay for good.
 if not redis.call('HGET', sessions, session) then return { now_us, 0 } end
 local known_state = redis.call('HGET', processes, session)
 local known_held = redis.call('HGET', holdings, session)

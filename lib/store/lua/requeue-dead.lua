@@ -8,8 +8,8 @@
 -- Roles operator
 -- Cost  O(n log size), n <= 200; one envelope at most
 --
--- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So what has
--- died again meanwhile stays dead.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which gets the first run's answer. So a message
+-- that has died again meanwhile stays dead.
 
 -- @use now (now_us, now_up)
 local delay_ms = tonumber(delay)

@@ -1,4 +1,4 @@
--- Moves a message that waits to another due time. All else of it stays as it is.
+-- Moves a message that waits to another due time. Everything else stays as it is.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET,
 --       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, answered STRING (the caller's latest call)
@@ -9,8 +9,8 @@
 -- Roles producer, consumer, operator
 -- Cost  O(log size), and O(length of the envelope) if one was seen
 --
--- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So a delay is
--- counted once, and what others have done to the message meanwhile stays done.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which gets the first run's answer. So a delay is
+-- counted once, and later changes to the message stay.
 
 -- @use now (now_us, now_up)
 -- @use times (MAX_TIME, to_time)
@@ -48,13 +48,13 @@ elseif redis.call('ZSCORE', dead, id) then
   result = DEAD
 end
 
--- What a limit of its key holds back in an order is in `scheduled` for when it may begin.
+-- In an order, a message held back by a limit of its key is in `scheduled` for when it can begin.
 local function current_due()
   local _, _, _, last_due = parse_record(redis.call('HGET', deliveries, id))
   return order_mode and order_mode ~= 'limits' and last_due or to_time(score)
 end
 
--- What stays due when it was keeps its place, too.
+-- A message whose due time stays keeps its place, too.
 if result == MOVED and (when ~= 'earlier' or due < current_due()) then
   local head_before = head_due()
   move(id, due)

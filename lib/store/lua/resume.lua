@@ -6,8 +6,8 @@
 -- Roles operator
 -- Cost  O(1)
 --
--- May be run again with the same arguments: the sequence tells a repeat, which does not resume what was paused since. It signals all the same, as
--- does a call that finds nothing paused, since the signal of a first run may have got lost with its reply.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which does not resume a partition that was paused since. It signals all the
+-- same, as does a call that finds nothing paused, since the signal of a first run may have been lost with its reply.
 
 -- @use now (now_us, now)
 -- @use answered (earlier_answer, remember)

@@ -8,7 +8,7 @@
 -- Roles consumer
 -- Cost  O(log size); if the id of a delivery is not text, O(1,000)
 --
--- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So what was requeued since stays.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which gets the first run's answer. So a message requeued since stays.
 
 -- @use now (now_us, now)
 -- @use record (NO_TOKEN, parse_record, format_record)
@@ -51,7 +51,7 @@ if token == NO_TOKEN then
 else
   local current = parse_record(redis.call('HGET', deliveries, id))
   if current ~= token then id = delivered_as_no_text() end
-  -- What was cancelled or replaced meanwhile ends, or waits for its new time, once its lease has ended.
+  -- A message cancelled or replaced meanwhile ends, or waits for its new time, once its lease has ended.
   is_meant = id and select(5, parse_record(redis.call('HGET', deliveries, id))) == ''
 end
 if not is_meant then
@@ -64,7 +64,7 @@ local head_before = head_due()
 redis.call('ZREM', scheduled, id)
 redis.call('ZREM', inflight, id)
 local name = give_text_id(id)
--- What gets another name has no place any more.
+-- A message that gets another name has no place any more.
 local leaves = order_mode and (order_mode ~= 'block' or name ~= id)
 local next_due = leaves and leave_line(id) or nil
 id = name

@@ -1,4 +1,4 @@
--- Sets a field of a record of the fleet, also while Redis is full.
+-- Sets a field of a record of the fleet, even while Redis is full.
 --
 -- KEYS  record HASH
 -- ARGV  field, value

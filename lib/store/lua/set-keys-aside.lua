@@ -1,5 +1,5 @@
--- Renames a key that holds another type than ours. What stood there before is lost; what stands there now is not ours, and
--- nothing could go on beside it.
+-- Renames a key that holds another type than ours. The former value is lost; the current one is not ours, and nothing
+-- could go on beside it.
 --
 -- KEYS  key ANY, aside ANY (its name once it is set aside)
 -- ARGV  expected_type (ZSET, HASH or STRING)
@@ -7,7 +7,7 @@
 -- Roles producer, consumer, operator
 -- Cost  O(1)
 --
--- May be run again with the same arguments: it finds nothing then.
+-- Can be run again with the same arguments: it finds nothing then.
 
 -- @use now (now_us)
 local READ = { ZSET = 'ZCARD', HASH = 'HLEN', STRING = 'GET' }

@@ -1,4 +1,4 @@
--- Stores the limits of a topic, and how it is handled, unless Redis has lost the topic. Nothing is stored as such: it has been said.
+-- Stores the limits of a topic, and how it is handled, unless Redis has lost the topic. "None" is stored as such: it has been said.
 --
 -- KEYS  config HASH, answered STRING (the caller's latest call)
 -- ARGV  sequence, limits ('' for none), handling ('' for the defaults)
@@ -6,7 +6,7 @@
 -- Roles consumer
 -- Cost  O(1)
 --
--- May be run again with the same arguments: the sequence tells a repeat, which brings nothing back that others have replaced since.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which brings back nothing that others have replaced since.
 
 -- @use now (now_us)
 -- @use answered (earlier_answer, remember)

@@ -8,19 +8,19 @@
 --       outcomes (a letter for all, or one a delivery; a ack, r retry, d dead, u dead without spending the attempt,
 --         x the same since it expired, b back at once, p put off, k put off with all others of its key),
 --       tokens (one a delivery, each with a space behind),
---       claimant (as whom the caller owns the partition, which then learns from the answer what is due; '' if it does not),
+--       claimant (the caller as the owner of the partition, which then learns from the answer what is due; '' if it is not),
 --       ... (1 a delivery: stored id; then 2 a delivery whose outcome is no ack: delay ms, failure JSON; with b, u and x in place of the delay
 --         the time under which it stands in the log of its key if its handler was not called, else 0)
 -- Reply {now_us, digits, due}
 --       digits   one a delivery: 1 settled, 0 stale, 2 the message was cancelled, 3 the message was replaced and its delivery did not
---                succeed, 4 nothing was done about it: to be sent again, by another call
---       due      when something is due that was not before, epoch ms; -1 if nothing is, or a signal was sent
+--                succeed, 4 not settled: to be sent again, by another call
+--       due      when a message is due that was not before, epoch ms; -1 if none is, or a signal was sent
 -- Roles consumer
 -- Cost  O(n log size), n <= 200; if finished messages are kept it stops early once the envelopes add up to 256 KiB, since they are copied
 --
 -- Arguments that it cannot use, such as a delay that is not a number, are refused before anything is written. So is a call with
--- an outcome that is no ack if Redis is full, unless the script may write all the same.
--- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
+-- an outcome that is no ack if Redis is full, unless the script can write all the same.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which gets the first run's answer.
 
 -- @use now (now_us)
 -- @use times (MAX_TIME)
@@ -83,7 +83,7 @@ local statuses = {}
 -- @use earliest (earliest, note)
 -- @use settle-one (settle, remove, ended, gone, gone_as, places_of, counts, head_before)
 
--- Nearly all are the current delivery of a message without a mark. To parse their records would cost more than all the rest of
+-- Nearly all are the current delivery of a message without a mark. Parsing their records would cost more than all the rest of
 -- an ack. The token has its space behind.
 local function is_plain(record, token)
   return record and token ~= '0 ' and string.find(record, token, 1, true) == 1
@@ -125,7 +125,7 @@ for counter, n in pairs(counts) do
   if n > 0 then add(counter, n) end
 end
 statuses = table.concat(statuses) .. string.rep('4', total - served)
--- The owner learns from the answer what is due: signals may get lost. Whoever has delivered the messages may be another one.
+-- The owner learns from the answer what is due: signals can get lost. Another process may have delivered the messages.
 local due = -1
 if earliest and (not head_before or earliest < head_before) then
   if claimant ~= '' and redis.pcall('GET', owner) == claimant then due = earliest else wake(head_before, earliest) end

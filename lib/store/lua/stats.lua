@@ -1,4 +1,4 @@
--- Counts what partitions hold.
+-- Counts the contents of partitions.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, dead ZSET, owner STRING, meta HASH, blocked ZSET, finished ZSET, errors HASH, ... (the same
 --       of further partitions, which the same node holds)
@@ -33,7 +33,7 @@ local function count(scheduled, inflight, dead, owner, meta, blocked, finished, 
     redis.call('GET', owner) or '',
     blocked_count,
     redis.call('ZCARD', finished),
-    -- Each dead letter has a failure, and so has what is tried again.
+    -- Each dead letter has a failure, and so has each message that is tried again.
     math.max(0, redis.call('HLEN', errors) - dead_count),
     held_until and held_until > now and held_until <= now + LONGEST and to_time(held_until) or -1,
     is_blocked_late and redis.call('ZCOUNT', blocked, '-inf', now) or 0,

@@ -9,7 +9,8 @@
 -- Roles consumer
 -- Cost  O(log size), removes at most 200
 --
--- May be run again with the same arguments: the sequence tells a repeat, which removes nothing. So a delayed copy does not go by limits that hold no more.
+-- Can be run again with the same arguments: the sequence identifies a repeat, which removes nothing. So a delayed copy does not go
+-- by limits that no longer hold.
 
 -- @use now (now_us, now)
 local asked = redis.call('HMGET', meta, '', 'tagged')

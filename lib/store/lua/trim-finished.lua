@@ -1,4 +1,4 @@
--- Removes what is kept of finished messages beyond the limits that the partition's owner has set.
+-- Removes finished messages that are kept beyond the limits set by the partition's owner.
 --
 -- KEYS  finished ZSET, endings HASH, messages HASH, keyed ZSET, meta HASH
 -- Reply {now_us, removed, next ms}
@@ -6,7 +6,7 @@
 -- Roles consumer
 -- Cost  O(log size), removes at most 400
 --
--- May be run at any time by anybody: it goes by what is stored of the limits.
+-- Can be run at any time by any process: it goes by the stored limits.
 
 -- @use now (now_us, now)
 -- @use times (to_time)

@@ -13,12 +13,12 @@ export type CancelResult =
   /** There is no such message, or it is a dead letter. */
   | 'not-found';
 
-/** What became of some of the messages that carry a tag. */
+/** Result of cancelling some of the messages that carry a tag. */
 export interface TagCancelResult {
   readonly cancelled: number;
-  /** How many are marked, since they are in flight. */
+  /** Number of messages that are marked, since they are in flight. */
   readonly inFlight: number;
-  /** The stored id behind which to go on; `undefined` if these were the last. */
+  /** Stored id behind which to go on; `undefined` if these were the last. */
   readonly next: string | undefined;
 }
 
@@ -39,16 +39,16 @@ export type RescheduleResult =
   /** Nothing changed: there is no such message. */
   | 'not-found';
 
-/** A message as it waited when somebody looked: whatever is under its name by now, only this one is meant. */
+/** A waiting message as a caller has seen it: whatever has its name by now, only this one is meant. */
 export interface SeenMessage {
   readonly envelope: string;
-  /** When it was due, epoch milliseconds. */
+  /** Its due time, epoch milliseconds. */
   readonly at: number;
 }
 
 export interface EnvelopeEdit {
   readonly storedId: string;
-  /** The envelope to replace; if another one is stored by now, nothing changes. */
+  /** Envelope to replace; if another one is stored by now, nothing changes. */
   readonly expected: string;
   readonly envelope: string;
 }
@@ -57,7 +57,7 @@ export interface EnvelopeEdit {
 export type EnvelopeEditResult = 'edited' | 'changed';
 
 export interface ClearResult {
-  /** How many messages were removed. */
+  /** Number of messages that were removed. */
   readonly removed: number;
   /** Whether there may be more. */
   readonly more: boolean;

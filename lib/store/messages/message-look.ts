@@ -6,32 +6,32 @@ import type { Reply } from '../driver.interface.js';
 import type { Owner } from '../fleet/owner.js';
 import { type StoredMessage, dueOf } from './stored-message.js';
 
-/** A message with all that decides about when it is delivered. */
+/** A message with everything that decides when it is delivered. */
 export interface MessageLook extends Pick<
   StoredMessage,
   'at' | 'dueAt' | 'deliveries' | 'attempts' | 'failure' | 'blockedBy'
 > {
-  /** What has ended is not looked at. */
+  /** Finished messages are not looked up. */
   readonly state: Exclude<StoredMessage['state'], 'finished'>;
-  /** The broker's clock when it looked, in whole milliseconds. */
+  /** Time of the look on the broker's clock, in whole milliseconds. */
   readonly now: number;
   /** Epoch milliseconds; `undefined` if that cannot be read. */
   readonly publishedAt: number | undefined;
   /** Deliveries in a row that ended with their lease, the current one not included. */
   readonly crashes: number;
-  /** What happened to it while it was in flight, and takes effect when its delivery ends. */
+  /** Change made while it was in flight, which takes effect when its delivery ends. */
   readonly mark: 'cancelled' | 'replaced' | undefined;
-  /** How many are claimed before it, once it is due; `undefined` if it does not wait to be claimed. */
+  /** Number of messages that are claimed before it, once it is due; `undefined` if it does not wait to be claimed. */
   readonly before: number | undefined;
   /** Whether its partition is paused. */
   readonly paused: boolean;
-  /** Until when nothing of its partition begins, epoch milliseconds; `undefined` if that is not so. */
+  /** Time until which nothing of its partition begins, epoch milliseconds; `undefined` if it is not held. */
   readonly heldUntil: number | undefined;
-  /** The limit of its key that keeps it waiting though it is due: how many begin, or how many are in flight. */
+  /** Limit of its key that keeps it waiting though it is due: on how many begin, or on how many are in flight. */
   readonly keyLimit: keyof Limits | undefined;
-  /** What is stored of the owner of its partition; `undefined` if nothing is. */
+  /** Stored owner of its partition; `undefined` if there is none. */
   readonly owner: Owner | undefined;
-  /** Of its current delivery; {@link NO_TOKEN} if it is not in flight. */
+  /** Token of its current delivery; {@link NO_TOKEN} if it is not in flight. */
   readonly token: string;
 }
 

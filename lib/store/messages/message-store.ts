@@ -41,12 +41,12 @@ import {
   taggedMessages,
 } from './stored-message.js';
 
-/** A field beside the counters of a partition. */
+/** Field beside the counters of a partition. */
 const LIFE = 'life';
 
 const NO_TERMS: PublishTerms = {};
 
-/** The operations on messages that wait, or that somebody looks at. */
+/** Operations on waiting messages, and look-ups of all messages. */
 export class MessageStore {
   readonly #driver: Driver;
   readonly #keys: StoreKeys;
@@ -61,7 +61,7 @@ export class MessageStore {
   }
 
   // The arguments of frequent calls are written out, since spreading an object takes as long as all else here.
-  /** Answers in the order of the messages, 1 to `MAX_BATCH`. */
+  /** Publishes 1 to `MAX_BATCH` messages, and answers in their order. */
   async publish(
     partition: Partition,
     call: CallId,
@@ -81,7 +81,7 @@ export class MessageStore {
     return publishResults(reply, messages).map((result) => ({ ...result, confirmedBy }));
   }
 
-  /** @param seen it is not found unless it still waits as it was seen */
+  /** @param seen the message as seen: if it no longer waits like that, it is not found */
   async cancel(partition: Partition, call: CallId, id: string, seen?: SeenMessage): Promise<CancelResult> {
     return cancelResult(
       await this.#scripts.run('cancel', partition, {
@@ -115,7 +115,7 @@ export class MessageStore {
   /**
    * Moves a message that waits to another due time; if it does not wait, nothing changes.
    *
-   * @param seen it is not found unless it still waits as it was seen
+   * @param seen the message as seen: if it no longer waits like that, it is not found
    */
   async reschedule(
     partition: Partition,
@@ -163,7 +163,7 @@ export class MessageStore {
     return editResult(await this.#scripts.run('edit', partition, given));
   }
 
-  /** Removes some of the messages that wait (they count as cancelled) or are dead, the first ones first. */
+  /** Removes some of the messages that wait (they count as cancelled) or are dead, in their order. */
   async clear(partition: Partition, call: CallId, state: 'scheduled' | 'dead'): Promise<ClearResult> {
     const set = this.#keys.partition(partition)[state];
     const counter = state === 'scheduled' ? 'cancelled' : '';
@@ -176,12 +176,12 @@ export class MessageStore {
     return storedMessage(id, await this.#scripts.run('get', partition, { id }));
   }
 
-  /** Looks at all that decides about when a message is delivered. */
+  /** Looks up everything that decides when a message is delivered. */
   async explain(partition: Partition, id: string): Promise<MessageLook | undefined> {
     return messageLook(await this.#scripts.run('explain', partition, { id }));
   }
 
-  /** The stored ids of the messages that have this id and a key of their own, in order, at most `MAX_BATCH`. */
+  /** Returns the stored ids of the messages that have this id and a key of their own, in order, at most `MAX_BATCH`. */
   async locate(partition: Partition, id: string): Promise<string[]> {
     const { keyed } = this.#keys.partition(partition);
     const name = toStoredId(id);
@@ -213,7 +213,7 @@ export class MessageStore {
     if (stored !== 'finished') {
       return peekedMessages(stored, await this.#scripts.run('list', partition, { ...given, fields: 'edf' }));
     }
-    // All that is known of a finished message is in one place.
+    // A finished message has all its data in one place.
     const reply = await this.#driver.run('list', { ...keys, messages: endings }, { ...given, fields: 'e' });
     return peekedEndings(reply);
   }
@@ -223,8 +223,8 @@ export class MessageStore {
   }
 
   /**
-   * Names what a partition holds, from when this was first asked for until Redis loses it: what was there under another name
-   * may be lost, and what is gone under the same name was taken away.
+   * Names the contents of a partition, from the first call on until Redis loses them: messages seen under another name may be
+   * lost, and those that are gone under the same name were removed.
    *
    * @param fresh the name if it has none yet; `undefined` only looks
    */

@@ -22,25 +22,25 @@ export type PartitionCounters = Readonly<Record<(typeof COUNTERS)[number], numbe
 
 export interface PartitionStats {
   readonly scheduled: number;
-  /** How many of the scheduled ones are due, and not blocked. */
+  /** Number of the scheduled ones that are due and not blocked. */
   readonly due: number;
-  /** How many of the scheduled ones wait behind others of their key, or for its limits. */
+  /** Number of the scheduled ones that wait behind others of their key, or for its limits. */
   readonly blocked: number;
-  /** How many of the blocked ones are due. */
+  /** Number of the blocked ones that are due. */
   readonly blockedDue: number;
   readonly inFlight: number;
   readonly dead: number;
-  /** Those that are kept though they have ended. */
+  /** Number of messages that are kept though they have ended. */
   readonly finished: number;
-  /** Those whose last attempt failed, and that are tried again: they wait, or are in flight. */
+  /** Number of messages whose last attempt failed, and that are tried again: they wait, or are in flight. */
   readonly retrying: number;
   readonly nextDueAt: number | undefined;
-  /** The earliest due time of the blocked ones that are due; `undefined` if none is. */
+  /** Earliest due time of the blocked ones that are due; `undefined` if none is. */
   readonly oldestBlockedDueAt: number | undefined;
-  /** The session that is stored as its owner, whether or not it has ended; `undefined` if the partition was released. */
+  /** Session that is stored as its owner, whether or not it has ended; `undefined` if the partition was released. */
   readonly owner: string | undefined;
   readonly paused: boolean;
-  /** Nothing is handed out before, epoch milliseconds; `undefined` if it is. */
+  /** Time before which nothing is handed out, epoch milliseconds; `undefined` if it is not held. */
   readonly heldUntil: number | undefined;
   /** Since the partition was created. */
   readonly counters: PartitionCounters;
@@ -49,16 +49,16 @@ export interface PartitionStats {
 /** Most times of `countDue`. */
 export const MAX_DUE_TIMES = 201;
 
-/** What waits in a partition, by when it is due. */
+/** Counts of the messages that wait in a partition, by due time. */
 export interface DueCounts {
   readonly scheduled: number;
-  /** How many of them are due; also those that others of their key keep waiting. */
+  /** Number of them that are due, including those that others of their key keep waiting. */
   readonly due: number;
-  /** For each time that was asked for, how many are due before it. */
+  /** For each requested time, the number that are due before it. */
   readonly before: readonly number[];
 }
 
-/** Counts what partitions hold, several by one call. */
+/** Counts the contents of partitions, several by one call. */
 export class PartitionCounts {
   readonly #keys: StoreKeys;
   readonly #stats: GatheredCalls<PartitionKeys, undefined, Reply>;
@@ -110,7 +110,7 @@ function partitionStats(reply: Reply): PartitionStats {
   };
 }
 
-/** @param times how many were asked for: the reply does not repeat its last count */
+/** @param times number that was asked for: the reply does not repeat its last count */
 function dueCounts([scheduled, due, ...before]: Reply, times: number): DueCounts {
   const last = before.at(-1) as number;
   return {

@@ -15,19 +15,19 @@ export interface NewMessage {
   /** `'impossible'`: the id was generated for this message, so the broker does not look for another message that has it. */
   readonly onDuplicate: 'reject' | 'ignore' | 'replace' | 'earliest' | 'impossible';
   /**
-   * However often the message is replaced until it is delivered, it is due at most so long after its first publish that has a
-   * longest wait, in milliseconds.
+   * Longest wait, in milliseconds: however often the message is replaced until it is delivered, it is due at most this long after
+   * its first publish that has a longest wait.
    */
   readonly maxWait?: number | undefined;
-  /** What it can be found by, each once. @defaultValue nothing */
+  /** Tags that it can be found by, each once. @defaultValue none */
   readonly tags?: readonly string[] | undefined;
 }
 
-/** What all messages of a call have in common. */
+/** Terms that all messages of a call share. */
 export interface PublishTerms {
-  /** Answers only when so many replicas have confirmed the call, or its time is over; `confirmedBy` tells. */
+  /** Replicas to wait for: the call is answered only when they have confirmed it, or its time is over; `confirmedBy` tells. */
   readonly replicas?: ReplicaRequirement | undefined;
-  /** Of the topic. */
+  /** Order of the topic. */
   readonly order?: TopicOrder | undefined;
 }
 
@@ -36,11 +36,11 @@ export interface PublishResult {
   readonly status: 'created' | 'rejected' | 'ignored' | 'replaced';
   /** Due time of the message that is stored now, epoch milliseconds. */
   readonly dueAt: number;
-  /** If it was rejected since the message with this id is finished, what became of that one. */
+  /** If it was rejected since the message with this id is finished, the outcome of that one. */
   readonly finishedAs?: FinishedOutcome;
-  /** Set in the first result of a call if its partition had no counters yet: it is new, or Redis has lost it. */
+  /** Set in the first result of a call if its partition had no counters yet: the partition is new, or Redis has lost it. */
   readonly isNewPartition?: true;
-  /** How many replicas had confirmed the call when it was answered; `undefined` if none were asked for. */
+  /** Number of replicas that had confirmed the call when it was answered; `undefined` if none were asked for. */
   readonly confirmedBy?: number;
 }
 
@@ -52,10 +52,10 @@ const ON_DUPLICATE: Readonly<Record<NewMessage['onDuplicate'], string>> = {
   impossible: 'n',
 };
 
-/** In place of a longest wait. */
+/** Stands for no longest wait. */
 const NO_MAX_WAIT = -1;
 
-/** What is said of a message beside its id and its envelope. */
+/** Data of a new message beside its id and its envelope. */
 type MessageColumns = Omit<NewMessage, 'storedId' | 'envelope'>;
 
 /** @throws InvalidArgumentError if it is not a time */
@@ -71,14 +71,14 @@ export function assertMessages(messages: readonly MessageColumns[]): void {
   }
 }
 
-/** As `lua/publish.lua` reads them behind its other arguments. */
+/** Encodes messages for `lua/publish.lua`, behind its other arguments. */
 export function encodeMessages(messages: readonly NewMessage[]): Argument[] {
   const rest: Argument[] = [];
   for (const { storedId, envelope } of messages) rest.push(storedId, envelope);
   return rest;
 }
 
-/** As `lua/modules/message-columns.lua` reads them. */
+/** Encodes columns for `lua/modules/message-columns.lua`. */
 export function encodeColumns(messages: readonly MessageColumns[]): string {
   const dues = oneOrAll(messages, (a, b) => isSame(a.due, b.due));
   const onDuplicates = oneOrAll(messages, (a, b) => a.onDuplicate === b.onDuplicate);
@@ -95,12 +95,12 @@ function encodeTags(tags: readonly string[]): string {
   return `${tags.map((tag) => `${tag}\0`).join('')}\0`;
 }
 
-/** As `lua/modules/due-time.lua` reads it. */
+/** Encodes a due time for `lua/modules/due-time.lua`. */
 export function encodeDueTime(due: DueTime): string {
   return 'after' in due ? `+${due.after}` : String(due.at);
 }
 
-/** What all messages have in common is sent, and read, once. */
+/** Encodes a column; a value that all messages share is sent, and read, once. */
 function oneOrAll(
   messages: readonly MessageColumns[],
   areAlike: (a: MessageColumns, b: MessageColumns) => boolean,
@@ -113,13 +113,13 @@ function isSame(a: DueTime, b: DueTime): boolean {
   return 'after' in a ? 'after' in b && a.after === b.after : 'at' in b && a.at === b.at;
 }
 
-/** By the digit that the script answers. */
+/** Statuses by the digit that the script answers. */
 const PUBLISH_STATUS = ['created', 'created', 'rejected', 'ignored', 'replaced'] as const;
 
-/** Rejected, since the message with this id has ended and is kept. */
+/** Outcomes by digit: rejected, since the message with this id has ended and is kept. */
 const REJECTED_AS: Readonly<Record<string, FinishedOutcome>> = { 5: 'acked', 6: 'cancelled', 7: 'delivered' };
 
-/** @param messages those that were published; the due times of most follow from them */
+/** @param messages that were published; the due times of most follow from them */
 export function publishResults([answer]: Reply, messages: readonly NewMessage[]): PublishResult[] {
   const [base, statuses = '', kept = '', isNew] = String(answer).split(' ');
   const keptDues = kept.split(',').values();

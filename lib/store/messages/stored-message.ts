@@ -10,31 +10,31 @@ export interface StoredMessage {
   readonly state: 'scheduled' | 'in-flight' | 'dead' | 'finished';
   readonly envelope: string;
   /**
-   * Scheduled: due time. In flight: end of the lease. Dead: time of death. Finished: when it ended. Epoch milliseconds; any number if
+   * Scheduled: due time. In flight: end of the lease. Dead: time of death. Finished: time of its end. Epoch milliseconds; any number if
    * another program wrote it.
    */
   readonly at: number;
-  /** In flight: when it was due, so its handler has not begun before; left out if that is not known. Epoch milliseconds. */
+  /** In flight: its due time, before which its handler has not begun; left out if not known. Epoch milliseconds. */
   readonly dueAt?: number;
   readonly deliveries: number;
   readonly attempts: number;
   readonly failure: Failure | undefined;
-  /** The latest attempts that failed, the last one first; at most 10. */
+  /** Latest failed attempts, the last one first; at most 10. */
   readonly history: readonly FailedAttempt[];
-  /** In an ordered topic, the stored id of the message of its key that has to be done first. Only a look at one message tells. */
+  /** In an ordered topic, the stored id of the message of its key that has to be done first. Only set in a look at one message. */
   readonly blockedBy?: string;
-  /** Of a finished message. */
+  /** Set for a finished message. */
   readonly ending?: Ending;
 }
 
-/** How a message has ended. */
+/** End of a message. */
 export interface Ending {
   readonly outcome: FinishedOutcome;
-  /** When it was due last, epoch milliseconds. */
+  /** Its last due time, epoch milliseconds. */
   readonly dueAt: number | undefined;
-  /** How long the last handler call ran, in milliseconds; `undefined` if that is not known, or it was never called. */
+  /** Duration of the last handler call, in milliseconds; `undefined` if not known, or if there was no call. */
   readonly duration: number | undefined;
-  /** Names the process that has handled it; `undefined` if none has, or that is not known. */
+  /** Name of the process that has handled it; `undefined` if none has, or if not known. */
   readonly process: string | undefined;
 }
 
@@ -61,14 +61,14 @@ export interface PeekRequest {
   readonly after?: Position | undefined;
   /** Most messages wanted, 1 to `MAX_BATCH`. */
   readonly limit: number;
-  /** Stops early once envelopes and failures add up to this, at most 1 MiB; one message comes in any case. */
+  /** Bytes of envelopes and failures after which the page ends early, at most 1 MiB; one message comes in any case. */
   readonly maxBytes: number;
 }
 
 export interface PeekedMessages {
   /** In order of {@link StoredMessage.at}, equal ones in order of the bytes of their stored ids. */
   readonly messages: readonly StoredMessage[];
-  /** Where the next page begins; `undefined` if this was the last. */
+  /** Place where the next page begins; `undefined` if this was the last. */
   readonly next: Position | undefined;
 }
 
@@ -83,7 +83,7 @@ export function storedMessage(storedId: string, reply: Reply): StoredMessage | u
   return blockedBy ? { ...message, blockedBy } : message;
 }
 
-/** Of `lua/list.lua` with all fields. */
+/** Reads a reply of `lua/list.lua` with all fields. */
 export function peekedMessages(state: StoredMessage['state'], [, more, ...fields]: Reply): PeekedMessages {
   const messages: StoredMessage[] = [];
   let last: Position | undefined;
@@ -95,13 +95,13 @@ export function peekedMessages(state: StoredMessage['state'], [, more, ...fields
   return { messages, next: more === 1 ? last : undefined };
 }
 
-/** Of `lua/list-tagged.lua`. */
+/** Reads a reply of `lua/list-tagged.lua`. */
 export function taggedMessages(state: PeekedState, [more, last, ...fields]: Reply): PeekedMessages {
   const { messages } = peekedMessages(state === 'due' ? 'scheduled' : state, [0, 0, ...fields]);
   return { messages, next: more === 1 ? { storedId: last as string, at: 0 } : undefined };
 }
 
-/** Of `lua/list.lua` with endings in the place of envelopes, and nothing else. What cannot be read is left out. */
+/** Reads a reply of `lua/list.lua` with endings in place of envelopes, and nothing else. Unreadable entries are left out. */
 export function peekedEndings([, more, ...fields]: Reply): PeekedMessages {
   const messages: StoredMessage[] = [];
   let last: Position | undefined;
@@ -130,7 +130,7 @@ function stored(
   };
 }
 
-/** What waits has its due time as its place, and what has died or ended has no use for it. */
+/** Returns the due time of a message in flight: one that waits has it as its place, and one that has died or ended has no use for it. */
 export function dueOf(state: Reply[number] | undefined, due: Reply[number] | undefined): { readonly dueAt?: number } {
   const dueAt = state === 'in-flight' ? timeOrNone(due) : undefined;
   return dueAt === undefined ? {} : { dueAt };
@@ -143,17 +143,17 @@ function finished(place: Position, text: string): StoredMessage | undefined {
 
 const OUTCOMES: Readonly<Record<string, FinishedOutcome>> = { a: 'acked', c: 'cancelled', d: 'delivered' };
 
-/** What `lua/modules/finished.lua` says of it: a line each for the end, the delivery record and the failure, and then the envelope. */
+/** Format of `lua/modules/finished.lua`: a line each for the end, the delivery record and the failure, and then the envelope. */
 const ENDING =
   /^(?<outcome>[acd]) (?<duration>\S+) (?<process>\S+)\n(?<record>[^\n]*)\n(?<failures>[^\n]*)\n(?<envelope>[^]*)$/;
 
-/** `[mark ]token delivery attempt due[ crashes]`, as `lua/modules/record.lua` has it. A token may begin as a mark does. */
+/** `[mark ]token delivery attempt due[ crashes]`, as `lua/modules/record.lua` has it. A token can begin like a mark. */
 const RECORD = /^(?:(?:c|r\d+(?:f\d+)?|f\d+) )?\S+ (?<deliveries>\d+) (?<attempts>\d+) (?<due>\d+)(?: \d+)?$/;
 
-/** In place of what is not known. */
+/** Stands for what is not known. */
 const UNKNOWN = '-';
 
-/** What is stored of a message that has ended. */
+/** Stored data of a message that has ended. */
 type Ended = Required<Pick<StoredMessage, 'envelope' | 'deliveries' | 'attempts' | 'failure' | 'history' | 'ending'>>;
 
 /** @returns `undefined` if another program has written it */
@@ -179,7 +179,7 @@ export function decodeEnding(text: string): Ended | undefined {
 
 type EndingPart = 'outcome' | 'duration' | 'process' | 'record' | 'failures' | 'envelope';
 
-/** `undefined` if it is not known, or no number of milliseconds or deliveries. */
+/** Reads a number of milliseconds or deliveries; `undefined` if it is none, or not known. */
 function numberOf(text: string | undefined): number | undefined {
   const number = /^\d+$/.test(text ?? '') ? Number(text) : undefined;
   return number !== undefined && number <= MAX_TIME ? number : undefined;

@@ -1,29 +1,29 @@
-/** What an operator did, as it is written down. */
+/** Record of an operator's action. */
 export interface AuditRecord {
-  /** Names it, so that a repeat of the call is not a second one. */
+  /** Name of the record, so that a repeat of the call adds no second one. */
   readonly id: string;
   /** JSON. */
   readonly text: string;
 }
 
 export interface AuditQuery {
-  /** The page has what came before this place; without one it begins with the latest. */
+  /** The page has records before this place; without one, it begins with the latest. */
   readonly before?: string | undefined;
   /** Most records, 1 to `MAX_BATCH`. */
   readonly limit: number;
 }
 
-/** What a place in the log looks like. */
+/** Format of a place in the log. */
 export const AUDIT_PLACE = /^\d{1,15}-\d{1,15}$/;
 
 export interface AuditPage {
   /** The latest first. */
   readonly records: readonly {
     readonly place: string;
-    /** When it was written down, on the broker's clock; epoch milliseconds. */
+    /** Time at which it was written, on the broker's clock; epoch milliseconds. */
     readonly at: number;
     readonly text: string;
   }[];
-  /** What the next page comes before; `undefined` if this was the last. */
+  /** Place before which the next page comes; `undefined` if this was the last. */
   readonly next: string | undefined;
 }

@@ -1,7 +1,7 @@
-/** What a process did in a turn of its event loop. */
+/** Events of a process in a turn of its event loop. */
 export interface EventEntry {
   readonly process: string;
-  /** Numbers the entries of a process, so that readers recognize a repeated append. */
+  /** Number of the entry of the process, so that readers recognize a repeated append. */
   readonly sequence: number;
   /** Number of the events. */
   readonly count: number;
@@ -13,25 +13,25 @@ export interface EventEntry {
 
 /** An entry as a reader gets it. */
 export interface ReadEntry extends EventEntry {
-  /** Events, of whichever process, that were removed before this reader came to them. */
+  /** Events of any process that were removed before this reader came to them. */
   readonly missed: number;
 }
 
 export interface EventReader {
   onEntry(entry: ReadEntry): void;
-  /** Reading goes on by itself. */
+  /** Called with an error; reading goes on by itself. */
   onError(error: Error): void;
 }
 
-/** What the processes of a fleet tell each other about their work. It is bounded, and the work does not depend on it. */
+/** Log in which the processes of a fleet tell each other about their work. It is bounded, and the work does not depend on it. */
 export interface EventLog {
   /**
-   * May be repeated; readers tell by the sequence.
+   * Appends an entry. Can be repeated; readers recognize that by the sequence.
    *
-   * @param keep how many events to keep, about; older ones are removed
+   * @param keep approximate number of events to keep; older ones are removed
    * @throws BrokerUnavailableError
    */
   append(entry: EventEntry, keep: number): Promise<void>;
-  /** Reads what is appended from now on, until the function it returns is called; after a lost connection from where it was. */
+  /** Reads entries appended from now on, until the function it returns is called; continues where it was after a lost connection. */
   follow(reader: EventReader): () => Promise<void>;
 }

@@ -6,49 +6,49 @@ import { isConsumer } from '../../messages/consumer-name.js';
 import { isName } from '../../messages/topic.js';
 import { MAX_TIME } from '../../time/date.js';
 
-// What processes say of themselves for those who look at the fleet. Nothing that happens to a message depends on it.
+// Reports of processes for those who look at the fleet. Nothing that happens to a message depends on them.
 
-/** How a process is, at its latest report. */
+/** State of a process, at its latest report. */
 export interface ProcessState {
-  /** When it joined the fleet, epoch milliseconds on the broker's clock. */
+  /** Time at which it joined the fleet, epoch milliseconds on the broker's clock. */
   readonly since: number;
-  /** Of this library. */
+  /** Version of this library. */
   readonly version: string;
   /** The broker's clock minus that of its machine, in milliseconds. */
   readonly clockOffset: number;
   /** Most handler calls at once. */
   readonly concurrency: number;
-  /** Handler calls that ran. */
+  /** Number of handler calls that ran. */
   readonly busy: number;
-  /** Of the partitions that it owns, those that waited for a handler call to end, or for Redis to have room. */
+  /** Number of its partitions that waited for a handler call to end, or for Redis to have room. */
   readonly waiting: number;
-  /** Topics of which it calls no handler, since what their limits permit is over before it can. */
+  /** Topics whose handlers it cannot call, since their permits run out before it can. */
   readonly starved?: readonly string[];
   /** Present if it publishes its events for the fleet. */
   readonly fleetEvents?: true;
-  /** Those who receive messages from it, or did so lately; at most {@link MAX_REPORTED_RECEIVERS}. */
+  /** Receivers of messages from it, current and recent ones; at most {@link MAX_REPORTED_RECEIVERS}. */
   readonly receivers?: readonly ReportedReceiver[];
 }
 
-/** Somebody who receives messages of a topic from a process. */
+/** A receiver of messages of a topic from a process. */
 export interface ReportedReceiver {
   readonly topic: string;
   readonly consumer: string;
-  /** Its calls that wait for messages. */
+  /** Number of its calls that wait for messages. */
   readonly waiting: number;
-  /** Messages that it has, as far as the process knows: given, not settled, and their leases last. */
+  /** Number of messages that it has, as far as the process knows: given, not settled, and with a lease that lasts. */
   readonly holding: number;
-  /** When its latest call ended, epoch milliseconds on the broker's clock; left out while one waits. */
+  /** End of its latest call, epoch milliseconds on the broker's clock; left out while one waits. */
   readonly seenAt?: number;
 }
 
-/** Most receivers that a process tells of; those that wait or have messages come first. */
+/** Most receivers in a report; those that wait or have messages come first. */
 export const MAX_REPORTED_RECEIVERS = 100;
 
-/** The partitions that a process owns, by topic; of each that it handles. */
+/** Partitions that a process owns, for each topic that it handles. */
 export type Holdings = Readonly<Record<string, readonly number[]>>;
 
-/** What is stored of a process; `undefined` what it has not reported, or what cannot be read. */
+/** Stored report of a process; `undefined` for a part that it has not reported, or that cannot be read. */
 export interface ReportedProcess {
   readonly state: ProcessState | undefined;
   readonly holdings: Holdings | undefined;
@@ -56,30 +56,30 @@ export interface ReportedProcess {
 
 export interface ProcessReport extends Partial<ReportedProcess> {
   readonly session: string;
-  /** Counts its reports: one that comes late, after a later one, changes nothing. */
+  /** Number of the report: one that arrives after a later one changes nothing. */
   readonly number: number;
 }
 
-/** What a process did for a topic in a minute, so far. */
+/** Work of a process for a topic in a minute, so far. */
 export interface TopicWork {
   readonly topic: string;
   readonly delivered: number;
   readonly acked: number;
   readonly retried: number;
   readonly dead: number;
-  /** The greatest lateness, in milliseconds. */
+  /** Greatest lateness, in milliseconds. */
   readonly maxLateness: number;
-  /** How late messages were handed over: a bucket and how often, by turns; see `fleet/work-meter.ts`. */
+  /** Lateness of messages when handed over: a bucket and its count, alternating; see `fleet/work-meter.ts`. */
   readonly lateness: readonly number[];
 }
 
 /** Most topics of one {@link WorkReport}. */
 export const MAX_REPORTED_TOPICS = 200;
 
-/** Most topics of one with a history: adding to it takes some 50 µs a topic. */
+/** Most topics of a report with a history: adding to it takes some 50 µs a topic. */
 export const MAX_REPORTED_WITH_HISTORY = 20;
 
-/** For so many minutes work is kept, the one under way included. */
+/** Minutes for which work is kept, the one under way included. */
 export const MINUTES_KEPT = 15;
 
 export const MINUTE = 60_000;
@@ -99,31 +99,31 @@ export interface WorkReport {
 /** Most spans of a history, the one under way included: with at most 400 bytes for a record and 128 for its topic, that is less than 64 KiB. */
 export const MAX_SPANS = 97;
 
-/** How the work of topics is remembered beyond {@link MINUTES_KEPT}. */
+/** Settings for keeping the work of topics beyond {@link MINUTES_KEPT}. */
 export interface HistorySettings {
   /** Minutes that are counted together. */
   readonly span: number;
-  /** For how long, in milliseconds. */
+  /** Time for which it is kept, in milliseconds. */
   readonly keep: number;
 }
 
-/** What was done for a topic within a span of its history. */
+/** Work for a topic within a span of its history. */
 export interface SpanOfWork extends TopicWork {
-  /** Of its begin, since the epoch. */
+  /** Minute of its begin, since the epoch. */
   readonly minute: number;
   /** Its length, in minutes. */
   readonly span: number;
 }
 
-/** What a process has reported of a minute. */
+/** Report of a process on a minute. */
 export interface ReportedWork extends TopicWork {
   readonly session: string;
 }
 
-// How reports of processes are written: `[number, …]` as JSON, which the scripts compare by its number. What cannot be read counts as not
-// there: another program may have written it, or a later version.
+// Reports of processes are stored as JSON, `[number, …]`, which the scripts compare by its number. One that cannot be read counts as missing:
+// another program may have written it, or a later version.
 
-/** What fits into a report of any honest process. */
+/** Largest number in a report of any honest process. */
 const MAX_COUNT = Number.MAX_SAFE_INTEGER;
 
 const MAX_VERSION_LENGTH = 100;
@@ -155,7 +155,7 @@ export function decodeProcessState(text: string | null): ProcessState | undefine
   };
 }
 
-/** Nothing if it is none. */
+/** Reads a receiver; empty if it is none. */
 function receiversIn(value: unknown): ReportedReceiver[] {
   if (!isPlainObject(value)) return [];
   const { topic, consumer, waiting, holding, seenAt } = value;
@@ -178,7 +178,7 @@ export function encodeWork(number: number, work: TopicWork): string {
   return JSON.stringify([number, delivered, acked, retried, dead, rounded(maxLateness), lateness]);
 }
 
-/** @param field session and topic */
+/** @param field with session and topic */
 export function decodeWork(field: string, text: string): ReportedWork | undefined {
   const [session = '', topic, ...rest] = field.split(' ');
   const work = rest.length === 0 && isName(topic) ? decodeTopicWork(topic, text) : undefined;
@@ -214,7 +214,7 @@ function listIn(text: string | null): readonly unknown[] {
   return Array.isArray(list) ? list : [];
 }
 
-/** Microseconds are as fine as anybody wants to know. */
+/** Rounds to microseconds, which are fine enough. */
 function rounded(milliseconds: number): number {
   return Math.round(milliseconds * 1000) / 1000;
 }

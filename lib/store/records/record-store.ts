@@ -21,16 +21,16 @@ import {
   encodeWork,
 } from './process-records.js';
 
-/** Most reports that one call reads: they are long if a process handles many topics. */
+/** Most reports in one call: they are long if a process handles many topics. */
 const REPORTS_PER_CALL = 20;
 
-/** About how many entries the audit log keeps. */
+/** Approximate number of entries that the audit log keeps. */
 const AUDIT_LENGTH = 10_000;
 
-/** What a report says if there is no history. */
+/** Settings in a report without a history. */
 const NO_HISTORY: HistorySettings = { span: 0, keep: 0 };
 
-/** What processes say of themselves, and what operators did: for those who look, and nothing else depends on it. */
+/** Reports of processes, and the log of operators' actions: for those who look, and nothing else depends on it. */
 export class RecordStore {
   readonly #driver: Driver;
   readonly #keys: StoreKeys;
@@ -41,9 +41,9 @@ export class RecordStore {
   }
 
   /**
-   * Notes what a process says of itself; {@link forget} removes it.
+   * Stores the report of a process; {@link forget} removes it.
    *
-   * @returns whether its session is stored; without one nothing is noted
+   * @returns whether its session is stored; without one, nothing is written
    */
   async report({ session, number, state, holdings }: ProcessReport): Promise<boolean> {
     const given = {
@@ -56,7 +56,7 @@ export class RecordStore {
     return noted === 1;
   }
 
-  /** Notes what a process did in a minute. It is kept for `MINUTES_KEPT` minutes, and summed up in the history if there is one. */
+  /** Stores the work of a process in a minute. It is kept for `MINUTES_KEPT` minutes, and summed up in the history if there is one. */
   async reportWork({ session, number, minute, work, history = NO_HISTORY }: WorkReport): Promise<void> {
     const { span, keep } = history;
     const rest = work.flatMap((one) => [one.topic, encodeWork(number, one)]);
@@ -66,7 +66,7 @@ export class RecordStore {
     await this.#driver.run('report-work', keys, given);
   }
 
-  /** What the processes of these sessions have said of themselves, in their order. */
+  /** Returns the reports of the processes of these sessions, in their order. */
   async reportedProcesses(sessions: readonly string[]): Promise<ReportedProcess[]> {
     const { processes, holdings } = this.#keys.fleet;
     const states = await fieldsOf(this.#driver, processes, sessions, REPORTS_PER_CALL);
@@ -78,20 +78,20 @@ export class RecordStore {
   }
 
   /**
-   * What all processes did in a minute since the epoch, also those that have gone.
+   * Returns the work of all processes in a minute since the epoch, including those that have gone.
    *
    * @param topic only for this one
    */
   async reportedWork(minute: number, topic?: string): Promise<ReportedWork[]> {
     const key = this.#keys.work(minute);
-    // Neither a session nor a topic has a letter that means anything in a pattern.
+    // Neither a session nor a topic has a character with a meaning in a pattern.
     const pattern = topic === undefined ? '*' : `* ${topic}`;
     const fields = await scanFields(this.#driver, key, pattern);
     return [...fields].flatMap(([field, text]) => decodeWork(field, text) ?? []);
   }
 
   /**
-   * What the history tells of a topic, in no order. Of the buckets of lateness, four are joined to one.
+   * Returns the history of a topic, in no order. Each four buckets of lateness are joined to one.
    *
    * @param minute the last one, since the epoch
    */
@@ -119,13 +119,13 @@ export class RecordStore {
     return (await Promise.all(found)).flat();
   }
 
-  /** Writes down what an operator did; about the latest 10,000 records are kept. */
+  /** Writes down an operator's action; about the latest 10,000 records are kept. */
   async appendAudit({ id, text }: AuditRecord): Promise<void> {
     const { audit } = this.#keys;
     await this.#driver.run('append-audit', { audit, answered: this.#keys.audited(id) }, { keep: AUDIT_LENGTH, text });
   }
 
-  /** What operators did, the latest first. */
+  /** Returns the actions of operators, the latest first. */
   async auditRecords({ before, limit }: AuditQuery): Promise<AuditPage> {
     const { audit } = this.#keys;
     const from = before === undefined ? '+' : `(${before}`;

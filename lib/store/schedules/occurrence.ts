@@ -3,7 +3,7 @@ import type { Owner } from '../fleet/owner.js';
 import type { TopicOrder } from '../fleet/topic-config.js';
 import type { ScheduleWrite } from './schedule-records.js';
 
-/** What the stored ids of all messages of a schedule have in common; a digit follows the prefix. */
+/** Common parts of the stored ids of all messages of a schedule; a digit follows the prefix. */
 export interface OccurrenceSeries {
   readonly prefix: string;
   readonly suffix: string;
@@ -12,17 +12,17 @@ export interface OccurrenceSeries {
 /** An occurrence that is to be published. */
 export interface Occurrence extends Omit<ScheduleWrite, 'content' | 'expected'> {
   readonly expected: string;
-  /** Who publishes; exactly this has to be stored as the owner of the partition. */
+  /** Publisher, which has to be stored exactly like this as the owner of the partition. */
   readonly owner: Owner;
-  /** Of the message. If one with this id exists, it stays as it is. */
+  /** Stored id of the message. If one with this id exists, it stays as it is. */
   readonly storedId: string;
   /** Epoch milliseconds. */
   readonly dueAt: number;
-  /** Of the message. */
+  /** Tags of the message. */
   readonly tags?: readonly string[] | undefined;
-  /** Of the topic. */
+  /** Order of the topic. */
   readonly order?: TopicOrder | undefined;
-  /** If it is given, nothing is published while an earlier message of the schedule waits, runs or retries; the state is this one then. */
+  /** If given, nothing is published while an earlier message of the schedule waits, runs or retries; the state is this one then. */
   readonly unlessBusy?: { readonly state: string; readonly series: OccurrenceSeries } | undefined;
 }
 
@@ -32,7 +32,7 @@ export type OccurrenceResult =
   | { readonly status: 'skipped' }
   /** The schedule is not as it was seen. */
   | { readonly status: 'changed' }
-  /** What is stored of the owner instead; `undefined` if nothing is. */
+  /** Owner that is stored instead; `undefined` if none is. */
   | { readonly status: 'not-owner'; readonly owner: Owner | undefined };
 
 const CREATED = '1';
@@ -43,7 +43,7 @@ const OCCURRENCE_RESULT = {
   4: { status: 'skipped' },
 } as const satisfies Readonly<Record<number, OccurrenceResult>>;
 
-/** An occurrence that was published is answered as the publish of one message. */
+/** Reads a reply. An occurrence that was published is answered like the publish of one message. */
 export function occurrenceResult([status, more]: Reply): OccurrenceResult {
   if (typeof status === 'string') return { status: 'published', duplicate: status.split(' ')[1] !== CREATED };
   if (status === 0) return { status: 'not-owner', owner: (more as Owner) || undefined };

@@ -22,7 +22,7 @@ import {
   encodePlace,
 } from './schedule-records.js';
 
-/** The operations about schedules. */
+/** Operations on schedules. */
 export class ScheduleStore {
   readonly #driver: Driver;
   readonly #keys: StoreKeys;
@@ -38,15 +38,15 @@ export class ScheduleStore {
 
   /**
    * Enters a schedule into the list of all of them, unless it is there. It looks first: at a boot nearly all are there, and Redis remembers
-   * each call that writes for a while.
+   * each writing call for a while.
    *
-   * @returns what is in the list
+   * @returns the place in the list
    */
   async indexSchedule({ id, ...place }: IndexedSchedule): Promise<SchedulePlace> {
     return (await this.findSchedule({ id })) ?? this.#index(id, place, null);
   }
 
-  /** @param seen what another program has left there; `null`: nothing */
+  /** @param seen text that another program has left there; `null`: none */
   async #index(id: string, place: SchedulePlace, seen: string | null): Promise<SchedulePlace> {
     const change = { field: id, value: encodePlace(place), seen };
     const indexed = await this.#fields.replace(this.#keys.fleet.index, change, true);
@@ -58,13 +58,13 @@ export class ScheduleStore {
     await this.#fields.remove(this.#keys.fleet.index, id);
   }
 
-  /** Where the list says that a schedule is kept. */
+  /** Returns the place of a schedule according to the list. */
   async findSchedule({ id }: ScheduleName): Promise<SchedulePlace | undefined> {
     const { index } = this.#keys.fleet;
     return decodePlace(await this.#driver.call([index], (redis) => redis.hget(index, id)));
   }
 
-  /** All schedules of the list, in the order of their ids. */
+  /** Returns all schedules of the list, in the order of their ids. */
   async listSchedules(): Promise<IndexedSchedule[]> {
     const fields = await scanFields(this.#driver, this.#keys.fleet.index, '*');
     const places = [...fields].flatMap(([id, text]): IndexedSchedule[] => {
@@ -88,7 +88,7 @@ export class ScheduleStore {
     });
   }
 
-  /** Writes a schedule if it is as it was seen, and signals the owner; answers whether it was written. */
+  /** Writes a schedule if it is as it was seen, and signals the owner; returns whether it was written. */
   async putSchedule(partition: Partition, call: CallId, write: ScheduleWrite): Promise<boolean> {
     assertNext(write);
     const { id, expected, state, content, nextAt } = write;
@@ -105,14 +105,14 @@ export class ScheduleStore {
     return written === 1;
   }
 
-  /** Answers whether it was there. What it has published stays. */
+  /** Removes a schedule, and returns whether it was there. Its published messages stay. */
   async removeSchedule(partition: Partition, call: CallId, id: string): Promise<boolean> {
     const given = { ...this.#scripts.named(partition, call), id };
     const [removed] = await this.#scripts.run('remove-schedule', partition, given);
     return removed === 1;
   }
 
-  /** At most `MAX_DUE_SCHEDULES`, or 1 MiB of them. */
+  /** Returns at most `MAX_DUE_SCHEDULES`, or 1 MiB of them. */
   async dueSchedules(partition: Partition, { ahead = 0, skip = 0 }: ScheduleLook = {}): Promise<DueSchedules> {
     const given = { limit: MAX_DUE_SCHEDULES, ahead, skip };
     return dueSchedules(await this.#scripts.run('due-schedules', partition, given));

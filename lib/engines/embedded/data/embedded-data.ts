@@ -3,7 +3,7 @@ import { ReplyError } from './reply-error.js';
 import { SORTED_SET_COMMANDS } from './sorted-set-commands.js';
 import { SortedSet } from './sorted-set.js';
 
-/** The two numbers of an id. */
+/** Returns the two numbers of an id. */
 function numbersOf(id: string): readonly [number, number] {
   const [first, second = Infinity] = id.split('-').map(Number);
   return [first as number, second];
@@ -48,7 +48,7 @@ const STREAM_COMMANDS = {
 
 const OK = { ok: 'OK' };
 
-/** What `TYPE` calls a value. */
+/** Returns the name that `TYPE` gives to a value. */
 function typeOf(value: unknown): string {
   if (value === undefined) return 'none';
   if (typeof value === 'string') return 'string';
@@ -99,7 +99,7 @@ function integer(text: string, message: string): bigint {
   return BigInt(text);
 }
 
-/** A pattern of Redis as a regular expression: those that are used have no other sign than `*`. */
+/** Turns a pattern of Redis into a regular expression: the patterns used have no other sign than `*`. */
 function globOf(pattern: string): RegExp {
   const parts = pattern.split('*').map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'));
   return new RegExp(`^${parts.join('[^]*')}$`);
@@ -143,7 +143,7 @@ const HASH_COMMANDS = {
     keys.ownHash(key).set(field, String(sum));
     return Number(sum);
   },
-  /** Whichever they are: here the first. */
+  /** Returns any fields: here the first. */
   HRANDFIELD: (keys, key, count = '1') => [...(keys.hash(key)?.keys() ?? [])].slice(0, Number(count)),
   /** All in one page. */
   HSCAN(keys, key, _cursor, ...options) {
@@ -169,7 +169,7 @@ export class EmbeddedData {
 
   /**
    * @param now epoch milliseconds
-   * @param publish sends a message to whoever listens
+   * @param publish sends a message to the listeners
    */
   constructor(now: () => number, publish: (channel: string, message: string) => void) {
     this.#keys = new Keyspace(now);
@@ -181,7 +181,7 @@ export class EmbeddedData {
     return this.#keys.names;
   }
 
-  /** What is stored now, whatever becomes of it. */
+  /** Returns a copy of what is stored now. */
   snapshot(): Snapshot {
     return this.#keys.snapshot();
   }

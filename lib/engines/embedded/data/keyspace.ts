@@ -2,16 +2,16 @@ import { ReplyError } from './reply-error.js';
 import { SortedSet } from './sorted-set.js';
 
 export interface StreamEntry {
-  /** Its first number, which times and offsets are. */
+  /** First number of its id, which holds a time or an offset. */
   readonly first: number;
   readonly second: number;
   readonly fields: readonly string[];
 }
 
-/** What is trimmed at once: Redis drops whole nodes of its tree, and this many entries are one. */
+/** Entries that are trimmed at once: Redis drops whole nodes of its tree, and this many are one. */
 const NODE = 100;
 
-/** What a STREAM of Redis is, as far as the scripts use it. */
+/** A STREAM of Redis, as far as the scripts use it. */
 class Stream {
   readonly #entries: StreamEntry[] = [];
 
@@ -46,12 +46,12 @@ export type Hash = Map<string, string>;
 
 type Value = string | Hash | SortedSet | Stream;
 
-/** What Redis answers a command with: `null` is nil, and an object a status. */
+/** Answer of Redis to a command: `null` is nil, and an object a status. */
 export type DataReply = null | number | string | { readonly ok: string } | readonly DataReply[];
 
 export type Command = (keys: Keyspace, ...args: string[]) => DataReply;
 
-/** What keys held at some time, and when they end. */
+/** Values of keys at some time, and when they end. */
 export interface Snapshot {
   readonly values: ReadonlyMap<string, Value>;
   readonly ends: ReadonlyMap<string, number>;
@@ -61,7 +61,7 @@ export interface Snapshot {
 export class Keyspace {
   #values = new Map<string, Value>();
   #ends = new Map<string, number>();
-  /** How many keys with an end there may be before those that have ended are removed. */
+  /** Most keys with an end before those that have ended are removed. */
   #mostEnds = FEW_ENDS;
   readonly #now: () => number;
 
@@ -79,7 +79,7 @@ export class Keyspace {
     return [...this.#values.keys()].filter((key) => this.value(key) !== undefined);
   }
 
-  /** What is there now, whatever becomes of it. */
+  /** Returns a copy of what is there now. */
   snapshot(): Snapshot {
     return { values: copyOf(this.#values), ends: new Map(this.#ends) };
   }
@@ -127,24 +127,24 @@ export class Keyspace {
     return this.stream(key) ?? this.#add(key, new Stream());
   }
 
-  /** Puts a value in place of whatever there is; it does not expire. */
+  /** Puts a value in place of any other; it does not expire. */
   put(key: string, value: Value): void {
     this.#values.set(key, value);
     this.#ends.delete(key);
   }
 
-  /** Answers whether it was there. */
+  /** Deletes a key, and returns whether it was there. */
   delete(key: string): boolean {
     this.#ends.delete(key);
     return this.#values.delete(key);
   }
 
-  /** A key that holds nothing is none. */
+  /** Deletes a key that holds nothing, since Redis has none. */
   deleteIfEmpty(key: string, { size }: { readonly size: number }): void {
     if (size === 0) this.delete(key);
   }
 
-  /** Epoch milliseconds; `undefined`: never. */
+  /** Returns when a key ends, in epoch milliseconds; `undefined`: never. */
   endOf(key: string): number | undefined {
     return this.#ends.get(key);
   }
@@ -155,7 +155,7 @@ export class Keyspace {
     if (this.#ends.size > this.#mostEnds) this.#removeEnded();
   }
 
-  /** Else what nobody asks for any more would stay. */
+  /** Removes keys that have ended; those that are never asked for again would stay otherwise. */
   #removeEnded(): void {
     for (const key of this.#ends.keys()) this.value(key);
     this.#mostEnds = Math.max(FEW_ENDS, 2 * this.#ends.size);

@@ -21,13 +21,13 @@ function shown(score: number): string {
   return score > 0 ? 'inf' : '-inf';
 }
 
-/** The members, or with their scores. */
+/** Returns the members, with their scores if asked for. */
 function listed(entries: readonly Entry[], options: readonly string[]): string[] {
   if (!options.includes('WITHSCORES')) return entries.map(({ member }) => member);
   return entries.flatMap(({ member, score }) => [member, shown(score)]);
 }
 
-/** The entries of a range of ranks, as far as they are asked for. */
+/** Returns the entries of a range of ranks, as far as they are asked for. */
 function limited(set: SortedSet | undefined, [from, till]: Range, options: readonly string[]): readonly Entry[] {
   const isReverse = options.includes('REV');
   const at = options.indexOf('LIMIT');
@@ -38,14 +38,14 @@ function limited(set: SortedSet | undefined, [from, till]: Range, options: reado
   return set?.slice(Math.max(from, till - skip - most), till - skip).toReversed() ?? NO_ENTRIES;
 }
 
-/** From one rank to another; negative ones are counted from the end. */
+/** Returns the range from one rank to another; negative ones are counted from the end. */
 function ranked(set: SortedSet | undefined, start: string, stop: string): Range {
   if (!set) return NO_RANGE;
   const [from, till] = [start, stop].map((text) => (Number(text) < 0 ? set.size + Number(text) : Number(text)));
   return [Math.max(0, from as number), Math.max(0, (till as number) + 1)];
 }
 
-/** How many entries come before those from a bound on: a score, or '(' and a score. */
+/** Counts the entries before those from a bound on: a score, or '(' and a score. */
 function countBelow(set: SortedSet, bound: string, isEnd: boolean): number {
   const isOpen = bound.startsWith('(');
   const limit = scoreOf(isOpen ? bound.slice(1) : bound);
@@ -60,7 +60,7 @@ function byScore(set: SortedSet | undefined, min: string, max: string): Range {
   return [from, Math.max(from, countBelow(set, max, true))];
 }
 
-/** How many entries come before those from a bound on: '-', '+', or '[' or '(' and a text. All have the same score. */
+/** Counts the entries before those from a bound on: '-', '+', or '[' or '(' and a text. All have the same score. */
 function countBefore(set: SortedSet, bound: string, isEnd: boolean): number {
   if (bound === '-') return 0;
   if (bound === '+') return set.size;

@@ -6,7 +6,7 @@ export interface Entry {
 /** Most entries of a block. A place is found among blocks and then in one, and only the entries of one are moved. */
 const MOST = 512;
 
-/** What a ZSET of Redis is: members in order of their scores, and of their bytes where those are equal. */
+/** A ZSET of Redis: members in order of their scores, and of their bytes where those are equal. */
 export class SortedSet {
   #scores = new Map<string, number>();
   /** All entries in their order, in blocks; only the one of an empty set is empty. */
@@ -23,7 +23,7 @@ export class SortedSet {
     return copy;
   }
 
-  /** In their order, from one rank until before another. */
+  /** Returns entries in order, from one rank until before another. */
   slice(from: number, till: number): Entry[] {
     const found: Entry[] = [];
     let rank = 0;
@@ -41,13 +41,13 @@ export class SortedSet {
     return this.#scores.get(member);
   }
 
-  /** From 0 on; `undefined` if it is no member. */
+  /** Returns the rank, from 0 on; `undefined` if it is no member. */
   rankOf(member: string): number | undefined {
     const score = this.#scores.get(member);
     return score === undefined ? undefined : this.countUntil(isAt(score, member));
   }
 
-  /** Answers whether it is a new member. */
+  /** Sets a score, and returns whether the member is new. */
   set(member: string, score: number): boolean {
     const before = this.#scores.get(member);
     if (before === score) return false;
@@ -57,7 +57,7 @@ export class SortedSet {
     return before === undefined;
   }
 
-  /** Answers whether it was a member. */
+  /** Removes a member, and returns whether it was one. */
   delete(member: string): boolean {
     const score = this.#scores.get(member);
     if (score === undefined) return false;
@@ -65,7 +65,7 @@ export class SortedSet {
     return this.#scores.delete(member);
   }
 
-  /** How many entries come before the first one that `isBehind` holds for; those behind that one have to fit too. */
+  /** Counts the entries before the first one that `isBehind` holds for; it has to hold for all behind that one too. */
   countUntil(isBehind: (entry: Entry) => boolean): number {
     const [at, place] = this.#find(isBehind);
     let count = place;
@@ -73,7 +73,7 @@ export class SortedSet {
     return count;
   }
 
-  /** The block of that entry and its place there; behind the last one if there is none. */
+  /** Finds the block of that entry and its place there; behind the last one if there is none. */
   #find(isBehind: (entry: Entry) => boolean): [at: number, place: number] {
     const at = firstOf(this.#blocks.length - 1, (i) => isBehind((this.#blocks[i] as Entry[]).at(-1) as Entry));
     const block = this.#blocks[at] as Entry[];
@@ -103,7 +103,7 @@ function isAt(score: number, member: string): (entry: Entry) => boolean {
   return (entry) => entry.score > score || (entry.score === score && entry.member >= member);
 }
 
-/** The first of the numbers from 0 on that `fits`, as all behind it do; `count` if none below does. */
+/** Returns the first number from 0 on that `fits`, as all behind it do; `count` if none below does. */
 function firstOf(count: number, fits: (i: number) => boolean): number {
   let low = 0;
   let high = count;

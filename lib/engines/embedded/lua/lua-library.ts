@@ -73,7 +73,7 @@ const GLOBALS: Library = {
   },
 };
 
-/** What a translated script is made with. */
+/** Runtime that a translated script is made with. */
 export type LuaRuntime = ReturnType<typeof luaRuntime>;
 
 /** @param redis the functions `call`, `pcall` and `error_reply` */
@@ -110,7 +110,7 @@ function lengthOf(value: LuaValue): number {
   return typeof value === 'string' ? value.length : listOf(value).length;
 }
 
-/** Its sign is that of the divisor. */
+/** Returns the remainder, with the sign of the divisor. */
 function remainder(a: number, b: number): number {
   return a - Math.floor(a / b) * b;
 }

@@ -1,6 +1,6 @@
 import { LuaError } from './lua-value.js';
 
-/** What the letters behind `%` stand for, as the inside of a set of a regular expression. */
+/** Meanings of the letters behind `%`, as the inside of a set of a regular expression. */
 const CLASSES: Readonly<Record<string, string>> = {
   a: 'A-Za-z',
   c: '\\x00-\\x1f\\x7f',
@@ -16,7 +16,7 @@ const CLASSES: Readonly<Record<string, string>> = {
 
 const QUANTIFIERS: Readonly<Record<string, string>> = { '*': '*', '+': '+', '?': '?', '-': '*?' };
 
-/** What a pattern has found: from where to where, from 0 on, and its captures, or all of it if it has none. */
+/** Match of a pattern: from where to where, from 0 on, and its captures, or all of it if it has none. */
 export interface Found {
   readonly start: number;
   readonly end: number;
@@ -24,10 +24,10 @@ export interface Found {
   readonly hasCaptures: boolean;
 }
 
-/** A pattern of Lua as a regular expression; those with `%b`, `%f` or what was captured before are none. */
+/** A pattern of Lua as a regular expression; those with `%b`, `%f` or a back reference are none. */
 interface Pattern {
   readonly expression: RegExp;
-  /** Which of its captures are places, as `()` is. */
+  /** Numbers of its captures that are places, as `()` is. */
   readonly places: readonly number[];
 }
 
@@ -98,7 +98,7 @@ class Compiler {
     return item + quantifier;
   }
 
-  /** What stands for one character. */
+  /** Translates an item that stands for one character. */
   #item(): string {
     const letter = this.#pattern[this.#at++] as string;
     if (letter === '.') return '[^]';

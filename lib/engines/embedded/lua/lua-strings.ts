@@ -84,18 +84,18 @@ export const STRINGS: Readonly<Record<string, LuaFunction>> = {
   rep: (text, count) => [toText(text).repeat(Math.max(0, toNumber(count)))],
 };
 
-/** A place, from 1 on; negative ones are counted from the end. */
+/** Returns a place, from 1 on; negative ones are counted from the end. */
 function placeIn(text: string, place: LuaValue): number {
   const given = toNumber(place);
   return given < 0 ? text.length + given + 1 : given;
 }
 
-/** Where to begin, from 0 on; at the latest at the end. */
+/** Returns where to begin, from 0 on; at the latest at the end. */
 function startOf(text: string, init: LuaValue = 1): number {
   return Math.min(text.length, Math.max(1, placeIn(text, init)) - 1);
 }
 
-/** Behind what was found, and one further if that was empty. */
+/** Returns the place behind the match, one further if that was empty. */
 function nextPlace({ start, end }: Found): number {
   return end === start ? end + 1 : end;
 }
@@ -142,7 +142,7 @@ function shown(kind: string, value: LuaValue, precision: string | undefined): st
   }
 }
 
-/** What C makes of a double that it takes for a whole number of 64 bits. */
+/** Converts a number as C does a double that it takes for a whole number of 64 bits. */
 function wholeOf(value: LuaValue): bigint {
   const number = asNumber(value);
   if (number === undefined) throw new LuaError('bad argument to format (number expected)');

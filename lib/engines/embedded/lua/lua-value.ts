@@ -6,7 +6,7 @@ export type LuaKey = string | number | boolean | LuaTable | LuaFunction;
 /** A value of Lua 5.1: `undefined` is nil, and a string has one character for each of its bytes. */
 export type LuaValue = LuaKey | undefined;
 
-/** A table of Lua: what stands at 1, 2, 3 … in a list, and all else in a map. */
+/** A table of Lua: the values at 1, 2, 3 … in a list, and all others in a map. */
 export class LuaTable {
   /** From 1 on without a gap; so its length is a border, as `#` wants it. */
   readonly list: LuaValue[];
@@ -35,13 +35,13 @@ export class LuaTable {
     else (this.#others ??= new Map()).set(key, value);
   }
 
-  /** The same table with another entry. */
+  /** Sets an entry, and returns the same table. */
   with(key: LuaValue, value: LuaValue): this {
     this.set(key, value);
     return this;
   }
 
-  /** The entries, first those from 1 on. Redis says nothing about the order of the others. */
+  /** Returns the entries, first those from 1 on. Redis says nothing about the order of the others. */
   entries(): [LuaKey, LuaValue][] {
     return [...this.list.map((value, i): [LuaKey, LuaValue] => [i + 1, value]), ...(this.#others ?? [])];
   }
@@ -68,7 +68,7 @@ export class LuaTable {
   }
 }
 
-/** What a script has failed with. */
+/** Error that a script has failed with. */
 export class LuaError extends Error {
   override readonly name = 'LuaError';
 }
@@ -93,7 +93,7 @@ export function typeOf(value: LuaValue): string {
   return typeof value === 'object' ? 'table' : typeof value;
 }
 
-/** The number that a value is, or that its text says; `undefined` if it is none. */
+/** Returns the number that a value is, or that its text says; `undefined` if it is none. */
 export function asNumber(value: LuaValue): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string') return undefined;
@@ -106,21 +106,21 @@ export function asNumber(value: LuaValue): number | undefined {
   return minus === '-' ? -Infinity : Infinity;
 }
 
-/** An operand of arithmetic. */
+/** Converts an operand of arithmetic. */
 export function toNumber(value: LuaValue): number {
   const number = asNumber(value);
   if (number === undefined) throw new LuaError(`attempt to perform arithmetic on a ${typeOf(value)} value`);
   return number;
 }
 
-/** An operand of `..`. */
+/** Converts an operand of `..`. */
 export function toText(value: LuaValue): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return formatNumber(value, DIGITS);
   throw new LuaError(`attempt to concatenate a ${typeOf(value)} value`);
 }
 
-/** What `%.<digits>g` of C makes of a number. */
+/** Formats a number as `%.<digits>g` of C does. */
 export function formatNumber(number: number, digits: number): string {
   if (Number.isNaN(number)) return 'nan';
   if (!Number.isFinite(number)) return number > 0 ? 'inf' : '-inf';
@@ -133,7 +133,7 @@ export function formatNumber(number: number, digits: number): string {
   return `${withoutZeros(mantissa)}e${sign}${String(Math.abs(exponent)).padStart(2, '0')}`;
 }
 
-/** With so many digits; of two that are equally near C takes the even one, and JavaScript the larger. */
+/** Rounds to the given number of digits; of two that are equally near, C takes the even one, and JavaScript the larger. */
 function rounded(number: number, digits: number): string {
   const nearest = number.toExponential(digits - 1);
   const exact = number.toExponential(EXACT_DIGITS);
@@ -143,7 +143,7 @@ function rounded(number: number, digits: number): string {
   return isTie ? `${shown}${rest.slice(rest.indexOf('e'))}` : nearest;
 }
 
-/** Without an exponent. */
+/** Writes a number without an exponent. */
 function written(mantissa: string, exponent: number): string {
   const sign = mantissa.startsWith('-') ? '-' : '';
   const figures = mantissa.replaceAll(/[-.]/g, '');
@@ -155,7 +155,7 @@ function withoutZeros(decimal: string): string {
   return decimal.includes('.') ? decimal.replace(/\.?0*$/, '') : decimal;
 }
 
-/** `<` and its like compare two numbers or two strings, the latter byte by byte. */
+/** Compares two numbers or two strings, as `<` and its like do; strings byte by byte. */
 export function isLess(a: LuaValue, b: LuaValue): boolean {
   if (typeof a === 'number' && typeof b === 'number') return a < b;
   if (typeof a === 'string' && typeof b === 'string') return a < b;

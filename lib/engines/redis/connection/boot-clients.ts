@@ -23,13 +23,13 @@ export interface BootOptions {
   readonly clock: Clock;
   /** Looks at the servers of a connection that gives no answer; called when half of the time is over. */
   readonly look: () => Promise<Error | undefined>;
-  /** What the connections failed with. */
+  /** Returns the error that the connections failed with. */
   readonly explain: () => Promise<Error | undefined>;
 }
 
 /**
- * Connects both clients, and looks at the servers' version and at what they can do. Of a cluster, nodes that do not answer do
- * not matter. Its errors are read by somebody who may be running this for the first time, so they say what to do.
+ * Connects both clients, and looks at the servers' version and at what they can do. Nodes of a cluster that do not answer do not
+ * matter. Its errors may be read by somebody who runs this for the first time, so they say what to do.
  *
  * @throws BrokerUnavailableError, ConfigurationError; the server's own error if it answered with one
  */

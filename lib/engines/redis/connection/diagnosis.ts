@@ -6,7 +6,7 @@ import type { Endpoint } from './redis-address.js';
 /** Most servers that are tried. */
 const MAX_TRIED = 5;
 
-/** What came of a connection; neither if it stayed silent. */
+/** Outcome of a connection; neither if it stayed silent. */
 interface Outcome {
   readonly answer?: string;
   readonly error?: Error;
@@ -18,7 +18,7 @@ interface Outcome {
  *
  * @param tls options of TLS, if connections use it
  * @param patience longest time, in milliseconds
- * @returns what is the matter with the first server; `undefined` if one of them answers as it should, or nothing was found
+ * @returns what is wrong with the first server; `undefined` if one of them answers as it should, or nothing was found
  */
 export async function diagnose(
   endpoints: readonly Endpoint[],

@@ -2,17 +2,17 @@ import type { Log } from '../../../log.js';
 import type { Clock, Timer } from '../../../time/clock.js';
 import { isConnectionLoss, rootOf, textOf } from './redis-errors.js';
 
-/** How long a connection may be gone without an error before that is logged, in milliseconds: one that is made anew at once is no outage. */
+/** Time that a connection can be gone without an error before that is logged, in milliseconds: one that is made anew at once is no outage. */
 const GRACE = 1000;
 
-/** Between two lines about one outage, in milliseconds. */
+/** Time between two lines about one outage, in milliseconds. */
 const PERIOD = 60_000;
 
 export interface OutageLogOptions {
   readonly address: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Finds out what an error comes from that does not say it. Takes a second or two at most, and never rejects. */
+  /** Finds out the cause of an error that does not say it. Takes a second or two at most, and never rejects. */
   readonly explain: (error: Error | undefined) => Promise<Error | undefined>;
 }
 
@@ -24,11 +24,11 @@ export class OutageLog {
   readonly #options: OutageLogOptions;
   readonly #away = new Set<string>();
   #since = 0;
-  /** When the last line was written; `undefined`: none about this outage. */
+  /** Time of the last line; `undefined`: none about this outage. */
   #toldAt: number | undefined;
   #error: Error | undefined;
   #explained: { readonly of: Error; readonly as: Error } | undefined;
-  /** What is still to be written, in order: a line waits for its cause. */
+  /** Lines still to be written, in order: a line waits for its cause. */
   #lines: Promise<void> = Promise.resolve();
   #timer: Timer | undefined;
   #isTelling = false;
@@ -37,20 +37,20 @@ export class OutageLog {
     this.#options = options;
   }
 
-  /** What the connections failed with last; `undefined` if they are there. */
+  /** Latest error of the connections; `undefined` if they are there. */
   get cause(): Error | undefined {
     return this.#explained && isSame(this.#explained.of, this.#error) ? this.#explained.as : this.#error;
   }
 
-  /** Until then nothing is logged: whoever connects for the first time gets the error. */
+  /** Begins to log. Until then the caller that connects for the first time gets the error. */
   start(): void {
     this.#isTelling = true;
     this.#error = undefined;
   }
 
-  /** To be called each time a connection fails, or is closed without an error. */
+  /** Call this each time a connection fails, or is closed without an error. */
   failed(connection: string, error?: Error): void {
-    // What follows from a loss does not say what caused it.
+    // An error that follows from a loss does not say what caused it.
     if (error && !(this.#error && isConnectionLoss(error))) this.#error = rootOf(error);
     if (!this.#isTelling) return;
     const now = this.#options.clock.now();
@@ -60,7 +60,7 @@ export class OutageLog {
     else if (this.#toldAt === undefined) this.#timer ??= this.#options.clock.setTimer(GRACE, () => this.#tell());
   }
 
-  /** To be called when a connection is there again. */
+  /** Call this when a connection is there again. */
   recovered(connection: string): void {
     if (!this.#away.delete(connection) || this.#away.size > 0) return;
     this.#stopTimer();
@@ -77,7 +77,7 @@ export class OutageLog {
     this.#stopTimer();
   }
 
-  /** Resolves with what the connections failed with, as soon as it is known as well as it can be. */
+  /** Resolves with the error of the connections, as soon as it is known as well as it can be. */
   async explained(): Promise<Error | undefined> {
     const error = this.#error;
     const explanation = await this.#options.explain(error);

@@ -6,7 +6,7 @@ import { isReply } from '../../../store/reply-errors.js';
 import type { Clock, Timer } from '../../../time/clock.js';
 
 /**
- * After the last call that a replica refused, in milliseconds: by then calls go to the primary, and what is signalled comes
+ * Time after the last call that a replica refused, in milliseconds: by then calls go to the primary, and signals come
  * from there. Connections that were made anew at once could end at the same replica.
  */
 const FOLLOW_AFTER = 500;
@@ -30,15 +30,15 @@ interface ReplicaWatchOptions {
 }
 
 /**
- * Notices that the primary has become a replica, behind an address that leads to another server or will. ioredis makes the
+ * Notices that the primary has become a replica, behind an address that leads, or will lead, to another server. ioredis makes the
  * connection of the refused call anew; those that only read follow once calls are served again. See docs/decisions/0040.
  */
 export class ReplicaWatch {
   readonly #options: ReplicaWatchOptions;
   #following: Timer | undefined;
-  /** When a call was last refused, epoch milliseconds on the local clock. */
+  /** Time of the latest refused call, epoch milliseconds on the local clock. */
   #refusedAt = -Infinity;
-  /** When a connection was last left for that, likewise. */
+  /** Time at which a connection was last left for that, likewise. */
   #leftAt = -Infinity;
 
   constructor(options: ReplicaWatchOptions) {
@@ -46,7 +46,7 @@ export class ReplicaWatch {
   }
 
   /**
-   * To be called with each call that is refused.
+   * Call this with each refused call.
    *
    * @returns whether to make its connection anew: once, however many calls are refused on it
    */
@@ -69,7 +69,7 @@ export class ReplicaWatch {
   }
 }
 
-/** Where a Sentinel says that it has swapped the primary of a group for another server: `<name> <host> <port> <host> <port>`. */
+/** Channel on which a Sentinel says that it has swapped the primary of a group for another server: `<name> <host> <port> <host> <port>`. */
 const CHANNEL = '+switch-master';
 
 /** A server that a Sentinel calls the primary now. */
@@ -86,16 +86,16 @@ interface SentinelWatchOptions {
 }
 
 /**
- * Listens to the Sentinels, and makes connections anew that lead to a former primary. It confirms writes for some seconds after
- * its successor has taken over, and drops them then. See docs/decisions/0040.
+ * Listens to the Sentinels, and makes connections anew that lead to a former primary. That one confirms writes for some seconds
+ * after its successor has taken over, and then drops them. See docs/decisions/0040.
  */
 export class SentinelWatch {
   readonly #options: SentinelWatchOptions;
   readonly #clients = new Set<Redis>();
   #sentinels: readonly Redis[] = [];
-  /** What a Sentinel has told last. */
+  /** Latest primary that a Sentinel has named. */
   #primary: Primary | undefined;
-  /** What was told when a client was left last. */
+  /** Primary named when a connection of the client was last left. */
   readonly #leftFor = new WeakMap<Redis, Primary>();
   #hasWarned = false;
 
@@ -103,7 +103,7 @@ export class SentinelWatch {
     this.#options = options;
   }
 
-  /** Connects to all Sentinels of a client, if it has any. One that is away is tried until it is back. */
+  /** Connects to all Sentinels of a client, if it has any. Retries one that is away until it is back. */
   start(client: RedisClient): void {
     const { name } = (client as Redis).options;
     this.#sentinels = sentinelsOf(this.#options.ioredis, client);
@@ -117,7 +117,7 @@ export class SentinelWatch {
     }
   }
 
-  /** A client whose connections are to lead to the primary. */
+  /** Adds a client whose connections are to lead to the primary. */
   add(client: RedisClient): void {
     if (client.isCluster) return;
     const redis = client as Redis;
@@ -147,7 +147,7 @@ export class SentinelWatch {
     }
   }
 
-  /** Each Sentinel tells of a swap once it knows, the last one about two seconds after the first. */
+  /** Handles a swap. Each Sentinel reports it once it knows, the last one about two seconds after the first. */
   #switched(primary: Primary): void {
     const { address, log } = this.#options;
     const isNews = primary.host !== this.#primary?.host || primary.port !== this.#primary.port;
@@ -156,7 +156,7 @@ export class SentinelWatch {
     for (const client of this.#clients) this.#follow(client);
   }
 
-  /** Leaves a connection once for each time a Sentinel tells: it may write the address in another way than the socket. */
+  /** Leaves a connection once per report of a Sentinel: that may write the address in another way than the socket. */
   #follow(client: Redis): void {
     const primary = this.#primary;
     if (!primary || client.status !== 'ready' || this.#leftFor.get(client) === primary) return;

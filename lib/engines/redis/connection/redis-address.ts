@@ -9,12 +9,12 @@ const DEFAULT_PORT = 6379;
 const DEFAULT_SENTINEL_PORT = 26_379;
 const DEFAULT_NODE_HOST = '127.0.0.1';
 
-/** What can be a host name or an IP address, and so neither a URL nor anything with a password. */
+/** Matches a host name or an IP address, and so neither a URL nor anything with a password. */
 const HOST = /^[\w.:%-]+$/;
 
 /**
- * Where a server or its Sentinels are, for messages, and which database is meant unless it is the first. Of what was given it shows
- * nothing else: any of it may hold a password.
+ * Returns the addresses of a server or its Sentinels, for messages, and the database unless it is the first. It shows nothing else of
+ * the options: any of them may hold a password.
  */
 export function addressOf(options: RedisOptions): string {
   const addresses = endpointsOf(options).map(endpointText).join(', ');
@@ -23,18 +23,18 @@ export function addressOf(options: RedisOptions): string {
   return Number.isInteger(db) && db !== 0 ? `${servers} (database ${db})` : servers;
 }
 
-/** The same of the nodes of a cluster. */
+/** Returns the same for the nodes of a cluster. */
 export function clusterAddress(nodes: readonly ClusterNode[]): string {
   return `cluster ${nodes.map((node) => endpointText(nodeEndpoint(node))).join(', ')}`;
 }
 
-/** The nodes that a client of a cluster was given, even if it was never connected. */
+/** Returns the nodes that a client of a cluster was given, even if it was never connected. */
 export function startupNodesOf(cluster: Cluster): readonly ClusterNode[] {
   const { startupNodes = [] } = cluster as unknown as { readonly startupNodes?: readonly ClusterNode[] };
   return startupNodes;
 }
 
-/** Which servers a client asks first: its own, its Sentinels, or the nodes it was given. */
+/** Returns the servers that a client asks first: its own, its Sentinels, or the nodes it was given. */
 export function clientEndpoints(client: Redis | Cluster): Endpoint[] {
   return client.isCluster
     ? startupNodesOf(client as Cluster).map(nodeEndpoint)
@@ -58,13 +58,13 @@ function nodeEndpoint(node: ClusterNode): Endpoint {
   return { host: url?.hostname.replace(/^\[|\]$/g, '') ?? '', port: Number(url?.port || DEFAULT_PORT) };
 }
 
-/** A node's URL as ioredis reads it, which puts a scheme before one that has none. */
+/** Parses a node's URL as ioredis does, which puts a scheme before one that has none. */
 export function parseNode(node: string): URL | undefined {
   const url = /^rediss?:\/\//i.test(node) ? node : `redis://${node.replace(/^\/\//, '')}`;
   return URL.canParse(url) ? new URL(url) : undefined;
 }
 
-/** The database that a node of a cluster was given with. */
+/** Returns the database that a node of a cluster was given with. */
 export function databaseOf(node: ClusterNode): number {
   const given = typeof node === 'object' ? (node as RedisOptions).db : parseNode(String(node))?.pathname.slice(1);
   return Number(given ?? 0);

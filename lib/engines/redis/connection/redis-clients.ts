@@ -7,8 +7,8 @@ import { CONNECTION_CLOSED, isOfAllSentinels, isOfReplica, isRefusedDatabase } f
 import type { RedisSettings } from './redis-settings.js';
 
 /**
- * Is injected in the place of the ioredis client where there is no Redis. Providers that only hold it work; those that use it get an error
- * that says why that is not possible.
+ * Returns a stand-in for the ioredis client where there is no Redis. Providers that only hold it work; those that use it get an error that
+ * says why that is not possible.
  *
  * @param why as a sentence
  */
@@ -27,52 +27,52 @@ export async function noRedis(why: string): Promise<object> {
 
 export type RedisClient = Redis | Cluster;
 
-/** What is used of ioredis, which takes longer to load than all else: so it is handed over once it is needed. */
+/** Parts of ioredis in use. It takes longer to load than all else, so it is handed over once it is needed. */
 export type IoRedis = Pick<typeof import('ioredis'), 'Cluster' | 'Command' | 'Redis'>;
 
-/** ioredis is loaded only when a connection is made: importing the library takes a third of the time. */
+/** Loads ioredis, only when a connection is made: importing the library takes a third of the time. */
 export async function loadIoRedis(): Promise<IoRedis> {
   // So that webpack, and what is built on it, keeps everything in one file.
   return import(/* webpackMode: "eager" */ 'ioredis');
 }
 
-/** What a client is for; the signals of other processes need one of their own. */
+/** Purpose of a client; the signals of other processes need one of their own. */
 export type Purpose = 'commands' | 'subscriber';
 
-/** What is sent must be answered within this time, in milliseconds; else the connection is taken for dead and made anew. */
+/** Longest time until a command is answered, in milliseconds; after that the connection is taken for dead and made anew. */
 const SOCKET_TIMEOUT = 10_000;
 
 /** The same for a connection on which Redis waits for replicas, as long as a publish may take: 60 s. */
 const WAITING_SOCKET_TIMEOUT = 60_000 + SOCKET_TIMEOUT;
 
-/** A Sentinel that hangs is passed over after this time, in milliseconds; ioredis would wait for it for ever. */
+/** Time after which a Sentinel that hangs is passed over, in milliseconds; ioredis would wait for it for ever. */
 const SENTINEL_TIMEOUT = 2000;
 
-/** Between two tries to connect to a Sentinel that is only listened to, in milliseconds. */
+/** Pause between two tries to connect to a Sentinel that is only listened to, in milliseconds. */
 const SENTINEL_PAUSE = 1000;
 
-/** How long a Sentinel may say nothing until its connection is tried, in milliseconds. */
+/** Silence of a Sentinel after which its connection is tested, in milliseconds. */
 const SENTINEL_KEEP_ALIVE = 30_000;
 
-/** Replies as ioredis 5 gives them, which does not know the option, whatever an application wants of its own. */
+/** Replies in the form of ioredis 5, which does not know the option, whatever an application sets for itself. */
 const LEGACY_REPLIES = { replyMapping: 'legacy' } as const;
 
 /**
- * How the module's own connections behave. Commands fail as soon as their connection does, and are never resent behind
- * the caller's back: who sent them knows best whether, how often and until when to repeat them. Reconnecting goes on for
+ * Behaviour of the module's own connections. Commands fail as soon as their connection does, and are never resent behind
+ * the caller's back: the caller knows best whether, how often and until when to repeat them. Reconnecting goes on for
  * ever, at least twice a second, so that a Redis that is back is used within a second.
  */
 const BEHAVIOUR = {
   lazyConnect: true,
-  // When a connection is closed nothing is awaited any more; a timer would only keep the process from ending.
+  // A closed connection awaits nothing any more; a timer would only keep the process from ending.
   disconnectTimeout: 0,
   ...LEGACY_REPLIES,
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
   socketTimeout: SOCKET_TIMEOUT,
-  // ioredis would subscribe without anybody to catch its failure, which ends the process.
+  // ioredis would subscribe without catching a failure, which ends the process.
   autoResubscribe: false,
-  // One watch a process tells all of its connections; ioredis would have each listen to every Sentinel. See docs/decisions/0040.
+  // One watch per process serves all of its connections; ioredis would have each listen to every Sentinel. See docs/decisions/0040.
   failoverDetector: false,
   sentinelCommandTimeout: SENTINEL_TIMEOUT,
   // Until then nothing is sent but what makes the connection, so that no command goes to a database that was not selected.
@@ -89,13 +89,13 @@ function clusterBehaviour(purpose: Purpose, options: ClusterOptions) {
     lazyConnect: true,
     redisOptions: { ...options.redisOptions, ...LEGACY_REPLIES, socketTimeout: SOCKET_TIMEOUT },
     clusterRetryStrategy: BEHAVIOUR.retryStrategy,
-    // As on a single connection: ioredis would try what was lost 16 times, at any node, whoever waits for the answer.
+    // As on a single connection: ioredis would retry what was lost 16 times, at any node, while the caller waits.
     retryDelayOnFailover: 0,
     shardedSubscribers: purpose === 'subscriber',
   } satisfies ClusterOptions;
 }
 
-/** What makes a client for either purpose. */
+/** Makes a client for either purpose. */
 export type OpenClient = (purpose: Purpose) => RedisClient;
 
 /**
@@ -142,7 +142,7 @@ export function openForReplicas(template: Redis): Redis {
   });
 }
 
-/** Clients that listen to the Sentinels which a client was given, one for each. */
+/** Returns clients that listen to the Sentinels of a client, one for each. */
 export function sentinelsOf(ioredis: IoRedis, client: RedisClient): Redis[] {
   if (client.isCluster) return [];
   const { sentinels, sentinelUsername, sentinelPassword, sentinelTLS, family, connectTimeout, protocol } = (
@@ -170,7 +170,7 @@ export function sentinelsOf(ioredis: IoRedis, client: RedisClient): Redis[] {
   });
 }
 
-/** Where a client leads: host and port, for messages. */
+/** Returns where a client leads: host and port, for messages. */
 export function addressOfClient(client: RedisClient): string {
   return client.isCluster ? clusterAddress(startupNodesOf(client as Cluster)) : addressOf((client as Redis).options);
 }
@@ -214,7 +214,7 @@ export function assertNoKeyPrefix(client: RedisClient): void {
 }
 
 /**
- * Only a number is shown: what is no number may be a part of a password that was not encoded.
+ * Checks the database of a client. Its error shows only a number: anything else may be part of a password that was not encoded.
  *
  * @throws ConfigurationError if the client is to use a database that there cannot be
  */
@@ -236,8 +236,8 @@ export function assertDatabase(client: RedisClient): void {
 }
 
 /**
- * ioredis 6 is told by its connections, which choose a protocol; the number of its version is in its package.json alone, which
- * a bundler leaves out. A node of the client is looked at, since the client may be of another copy than this module's.
+ * Recognizes ioredis 6 by its connections, which choose a protocol; the number of its version is in its package.json alone, which
+ * a bundler leaves out. It looks at a node of the client, since the client may be of another copy than this module's.
  *
  * @throws ConfigurationError if the client is of an older version
  */
@@ -255,7 +255,7 @@ export function assertFollowsSlots(client: RedisClient): void {
  * Resolves unless a client's Sentinels are asked for the primary in vain: ioredis keeps what is sent meanwhile, and answers
  * nothing until they know one.
  *
- * @throws what the Sentinels fail with
+ * @throws the error of the Sentinels
  */
 export async function primaryKnown(client: RedisClient): Promise<void> {
   if (client.isCluster || client.status === 'ready' || !(client as Redis).options.sentinels?.length) return;
@@ -266,7 +266,7 @@ export async function primaryKnown(client: RedisClient): Promise<void> {
 }
 
 /**
- * Tells which errors of a client say by mistake that no Sentinel helps: ioredis asks them in a circle, a further one for each
+ * Recognizes errors of a client that say by mistake that no Sentinel helps: ioredis asks them in a circle, a further one for each
  * connection, and says so whenever it begins again with the first.
  */
 export function falseAlarmsOf(client: RedisClient): (error: Error) => boolean {
@@ -277,7 +277,7 @@ export function falseAlarmsOf(client: RedisClient): (error: Error) => boolean {
   return (error) => isOfAllSentinels(error) && inVain < sentinels;
 }
 
-/** The options of TLS with which a client talks to the servers that it asks first. */
+/** Returns the TLS options with which a client talks to the servers that it asks first. */
 export function tlsOf(client: RedisClient): ConnectionOptions | undefined {
   if (client.isCluster) return (client as Cluster).options.redisOptions?.tls;
   const { sentinels, sentinelTLS, tls } = (client as Redis).options;

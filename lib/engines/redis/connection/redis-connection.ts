@@ -29,7 +29,7 @@ import type { RedisSettings } from './redis-settings.js';
 import { ReplicaWatch, SentinelWatch } from './primary-watch.js';
 import { lookSparingly } from './slot-looks.js';
 
-/** Longest time to find out why a connection fails, in milliseconds. */
+/** Longest time for finding out why a connection fails, in milliseconds. */
 const DIAGNOSIS_TIME = 1000;
 
 /** The two connections of a module: one for commands, and one for the signals of other processes. */
@@ -50,7 +50,7 @@ export class RedisConnection {
   readonly #readers = new Set<RedisClient>();
   #subscriber: RedisClient;
   #opening: Promise<void> | undefined;
-  /** Why it could not be opened, and was closed. */
+  /** Reason why it could not be opened, and was closed. */
   #failure: DelayQueueError | undefined;
   #primaryKnown: Promise<void> | undefined;
   #isOpen = false;
@@ -84,7 +84,7 @@ export class RedisConnection {
     this.#watch(this.#subscriber, 'subscriber');
   }
 
-  /** The client for signals at this moment; see {@link useSubscriber}. */
+  /** Current client for signals; see {@link useSubscriber}. */
   get subscriber(): RedisClient {
     return this.#subscriber;
   }
@@ -96,10 +96,10 @@ export class RedisConnection {
   }
 
   /**
-   * What a failed command comes to: an error of this library, with the reason the connection gave, if it did. If it was
-   * closed on purpose, the error is not transient: nobody opens it again.
+   * Turns the failure of a command into an error of this library, with the reason that the connection gave, if it did. If it was
+   * closed on purpose, the error is not transient: it is not opened again.
    *
-   * @param key what the command was about: in a cluster the error names the node that holds it
+   * @param key of the command: in a cluster the error names the node that holds it
    */
   toError(error: unknown, key?: string): DelayQueueError {
     if (this.#closing && isConnectionLoss(error)) return this.#closedError(withoutSecrets(error));
@@ -150,8 +150,8 @@ export class RedisConnection {
   }
 
   /**
-   * Resolves once commands can be sent. Who publishes before the module is initialized, in a constructor or a factory, is
-   * the one who connects.
+   * Resolves once commands can be sent. A caller that publishes before the module is initialized, in a constructor or a factory,
+   * makes it connect.
    *
    * @throws what {@link connect} throws; BrokerUnavailableError if the Sentinels know no primary, and one that does not pass
    *   after this was closed
@@ -162,7 +162,7 @@ export class RedisConnection {
     await (this.#primaryKnown ??= this.#assertPrimary().finally(() => (this.#primaryKnown = undefined)));
   }
 
-  /** @throws BrokerUnavailableError that says what the Sentinels fail with */
+  /** @throws BrokerUnavailableError with the error of the Sentinels */
   async #assertPrimary(): Promise<void> {
     try {
       await primaryKnown(this.commands);
@@ -173,9 +173,9 @@ export class RedisConnection {
   }
 
   /**
-   * Sends a command, as soon as that can be.
+   * Sends a command as soon as possible.
    *
-   * @param key what it is about, if the node that holds that has to answer it
+   * @param key of the command, if the node that holds it has to answer
    * @throws BrokerUnavailableError, or what {@link connect} throws
    */
   async send<T>(command: (redis: RedisClient) => Promise<T>, key?: string): Promise<T> {
@@ -199,8 +199,8 @@ export class RedisConnection {
   }
 
   /**
-   * Ends a connection and makes it anew; what waits for an answer on it fails. One for commands that is not up is being made
-   * already. That for signals gets a new client: a client can be in a state in which it subscribes no more, see
+   * Ends a connection and makes it anew; calls that wait on it fail. One for commands that is not up is being made already. That
+   * for signals gets a new client: a client can be in a state in which it subscribes no more, see
    * docs/decisions/0041.
    */
   rebuild(connection: Purpose): void {
@@ -218,19 +218,19 @@ export class RedisConnection {
     this.#subscriber.connect().catch(() => {});
   }
 
-  /** Calls the listener with each error that nobody waits for, until the connections are closed. */
+  /** Calls the listener with each error that no call waits for, until the connections are closed. */
   onError(listener: (error: Error) => void): () => void {
     this.#errorListeners.add(listener);
     return () => this.#errorListeners.delete(listener);
   }
 
-  /** To be called with an error that no call is answered with. */
+  /** Call this with an error that no call is answered with. */
   tellError(error: Error): void {
     if (this.#closing) return;
     for (const listener of this.#errorListeners) listener(error);
   }
 
-  /** A further client like that for commands, for reads that wait. What its connection fails with, its commands say. */
+  /** Opens another client like that for commands, for reads that wait. Its commands fail with the errors of its connection. */
   openAnother(): RedisClient {
     const client = this.#openClient('commands');
     this.#readers.add(client);
@@ -239,7 +239,7 @@ export class RedisConnection {
   }
 
   /**
-   * A further client for the server of another one, on which Redis may wait for replicas. It connects again if the other one
+   * Opens another client for the server of the given one, on which Redis may wait for replicas. It connects again if the given one
    * does, which a node of a Cluster does not: its slots may have another primary by then.
    */
   openForReplicas(template: Redis): Redis {
@@ -260,10 +260,10 @@ export class RedisConnection {
     return new BrokerUnavailableError(message, { cause: this.#failure ?? cause, transient: false });
   }
 
-  /** Makes those connections anew that only read, and so stay at a server that has become a replica. */
+  /** Makes the connections anew that only read, since they would stay at a server that has become a replica. */
   #leaveReplica(): void {
     this.rebuild('subscriber');
-    // ioredis ends a client for ever that is told to disconnect while it asks a Sentinel.
+    // ioredis ends a client for ever if it has to disconnect while it asks a Sentinel.
     for (const client of this.#readers) if (client.status === 'ready') client.disconnect(true);
   }
 
@@ -273,14 +273,14 @@ export class RedisConnection {
     this.#sentinelWatch.add(client);
   }
 
-  /** Prepares a client whose failures only its callers are told of. */
+  /** Prepares a client whose failures only its callers see. */
   #unwatched<T extends RedisClient>(client: T): T {
     this.#prepare(client);
     client.on('error', (error: Error) => endIfRefused(client, error));
     return client;
   }
 
-  /** What is behind an error of a connection that says little by itself. */
+  /** Returns the cause of an error of a connection that says little by itself. */
   async #explain(error: Error | undefined, patience: number): Promise<Error | undefined> {
     if (error && isTelling(error)) return error;
     return (await diagnose(clientEndpoints(this.commands), tlsOf(this.commands), patience, this.#clock)) ?? error;
@@ -291,11 +291,11 @@ export class RedisConnection {
     const isFalseAlarm = falseAlarmsOf(client);
     this.#prepare(client);
     client.on('error', (error: Error) => {
-      // Of a client whose place was taken nothing is of interest any more.
+      // Errors of a client that was replaced are of no interest any more.
       if (client !== this[connection] || isFalseAlarm(error)) return;
       withoutSecrets(error);
       isRefused ||= endIfRefused(client, error);
-      // What a cluster says while it serves is of one of its nodes.
+      // An error of a cluster that serves is that of one of its nodes.
       if (!client.isCluster || client.status !== 'ready') this.#outage.failed(connection, error);
       this.tellError(error);
     });

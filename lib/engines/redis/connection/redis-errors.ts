@@ -14,16 +14,16 @@ export class NotTold extends Error {
   }
 }
 
-/** What an error of ioredis may have beside its message. */
+/** Members of ioredis errors beside the message. */
 interface DetailedError extends Error {
   command?: { readonly name: string; readonly args?: readonly unknown[] };
-  /** What Node.js could not read as a URL. */
+  /** Text that Node.js could not read as a URL. */
   input?: unknown;
-  /** Why the last node of a cluster that was asked did not answer. */
+  /** Reason why the last node of a cluster that was asked did not answer. */
   readonly lastNodeError?: unknown;
 }
 
-/** Turns whatever a Redis call rejected with into an error of this library, with the original as its cause. */
+/** Turns the rejection of a Redis call into an error of this library, with the original as its cause. */
 export function toBrokerError(error: unknown, address: string): DelayQueueError {
   if (error instanceof DelayQueueError) return error;
   const cause = withoutSecrets(error);
@@ -31,7 +31,7 @@ export function toBrokerError(error: unknown, address: string): DelayQueueError 
   return new BrokerUnavailableError(`Redis at ${address} failed: ${textOf(cause)}`, { cause, transient: true });
 }
 
-/** What an error means, in one line. */
+/** Returns the meaning of an error, in one line. */
 export function textOf(error: unknown): string {
   if (isConnectionLoss(error)) return 'the connection was lost';
   const text = isError(error) ? error.message || error.name : String(error);
@@ -40,7 +40,7 @@ export function textOf(error: unknown): string {
 
 /**
  * Takes out of an error of ioredis, and out of those behind it, what may hold a password: the arguments of a command (AUTH
- * and HELLO have it there), which some servers repeat in their text, and what was not readable as a URL. In place, so that the cause of
+ * and HELLO have it there), which some servers repeat in their text, and text that was not readable as a URL. In place, so that the cause of
  * an error stays the error that ioredis made, with its class, code and stack.
  */
 export function withoutSecrets<T>(error: T, seen = new Set<unknown>()): T {
@@ -59,13 +59,13 @@ export function withoutSecrets<T>(error: T, seen = new Set<unknown>()): T {
   return error;
 }
 
-/** A server that does not know a command repeats how its arguments begin; Node.js shows an argument of a wrong type. */
+/** Leaves arguments out: a server that does not know a command repeats how they begin; Node.js shows one of a wrong type. */
 function withoutArguments(text: string): string {
   return text.replace(/, with args beginning with: .*/s, '').replace(/\. Received (type|an instance) .*/s, '.');
 }
 
 /**
- * The error behind one of ioredis that only says that it has tried everything. It remains 'Connection is closed.' if that is all
+ * Returns the error behind one of ioredis that only says that it has tried everything. It remains 'Connection is closed.' if that is all
  * ioredis knows, which loses what its connection to a Sentinel or a node failed with.
  */
 export function rootOf(error: Error): Error {
@@ -81,16 +81,16 @@ export function isOfAllSentinels(error: Error): boolean {
   return error.message.startsWith('All sentinels are unreachable');
 }
 
-/** Codes of connections that were ended, which does not say why. */
+/** Codes of connections that were ended, without a reason. */
 const VAGUE = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
 
-/** Whether an error says what it comes from. */
+/** Whether an error says its cause. */
 export function isTelling(error: Error): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return isReply(error) || (code !== undefined && !VAGUE.has(code));
 }
 
-/** Whether the server does not let a connection have the database that it was made for. One that wants a password says so itself. */
+/** Whether the server refuses a connection the database that it was made for. One that wants a password says so itself. */
 export function isRefusedDatabase(error: unknown): error is DetailedError {
   return isReply(error) && (error as DetailedError).command?.name === 'select' && codeOf(String(error)) !== 'NOAUTH';
 }
@@ -115,7 +115,7 @@ function databaseAdvice({ command }: DetailedError, text: string): string {
 /** Whether ioredis gave a command up because its connection ended; its own text speaks of options that are ours. */
 export function isConnectionLoss(error: unknown): boolean {
   if (!isError(error)) return false;
-  // ioredis 5 puts this before what its ready check failed with.
+  // ioredis 5 puts this before the error of its ready check.
   const text = error.message.replace(/^Ready check failed: /, '');
   return (
     error.name === 'MaxRetriesPerRequestError' ||
@@ -129,7 +129,7 @@ export function isConnectionLoss(error: unknown): boolean {
 export const CONNECTION_CLOSED = 'Connection is closed.';
 const PIPELINE_CUT = 'Command aborted due to connection close';
 const MAX_RETRIES = 'Reached the max retries per request limit';
-/** How a cluster's client gives up: the node that holds a key is away, or others lead to it in vain. */
+/** Error with which a cluster's client gives up: the node that holds a key is away, or others lead to it in vain. */
 const NODE_AWAY = /^Too many Cluster redirections\. Last error: \w+: (Connection is closed\.|MOVED )/;
 
 /**
@@ -140,7 +140,7 @@ export function isOfReplica(error: Error): boolean {
   return ['READONLY', 'UNBLOCKED'].includes(codeOf(error.message));
 }
 
-/** Whether the node that answered is not the one, or soon not the one, that takes writes of the slot. */
+/** Whether the node that answered does not, or soon will not, take writes of the slot. */
 export function isMoved(error: unknown): boolean {
   return isReply(error) && ['MOVED', 'ASK', 'TRYAGAIN', 'CLUSTERDOWN'].includes(codeOf(error.message));
 }

@@ -14,13 +14,13 @@ interface RedisNodeOptions {
   readonly clock: Clock;
   /** Called when the estimate of its clock has stepped. */
   readonly onStep: () => void;
-  /** Called when it knows another kind of pub/sub than it was taken to know. */
+  /** Called when it turns out to support another kind of pub/sub than assumed. */
   readonly onTraits: () => void;
-  /** A node that is known already; this one is taken for its like until it answers. */
+  /** A known node; this one is assumed to be like it until it answers. */
   readonly like: RedisNode | undefined;
 }
 
-/** What this process knows of one server: its clock, its version, what it can do, and whether it can be reached. */
+/** Holds what this process knows of one server: its clock, its version, its traits, and whether it can be reached. */
 class RedisNode {
   readonly address: string;
   /** The server's clock. */
@@ -29,7 +29,7 @@ class RedisNode {
   readonly #onTraits: () => void;
   #info: ServerInfo | undefined;
   #traits: ServerTraits;
-  /** Another server may be behind the address each time there is a new connection. */
+  /** Whether the connection is new: another server may be behind the address then. */
   #isNew = true;
   #failure: UnreachableServer | undefined;
   #isAway = false;
@@ -44,27 +44,27 @@ class RedisNode {
     this.#traits = like?.traits ?? FEWEST_TRAITS;
   }
 
-  /** What it tells of itself in the section `server`; `undefined` until a server has answered. */
+  /** Its report on itself in the section `server`; `undefined` until a server has answered. */
   get info(): ServerInfo | undefined {
     return this.#info;
   }
 
-  /** What it can do, as far as that is known. */
+  /** Its traits, as far as they are known. */
   get traits(): ServerTraits {
     return this.#traits;
   }
 
-  /** `undefined` if it can be reached, or nobody has tried. */
+  /** Reason why it cannot be reached; `undefined` if it can, or has not been tried. */
   get failure(): UnreachableServer | undefined {
     return this.#failure;
   }
 
-  /** Whether no connection to it could be made when that was tried last; one that was lost may be made again at once. */
+  /** Whether the latest try to connect to it failed; a connection that was lost may be made again at once. */
   get isAway(): boolean {
     return this.#isAway;
   }
 
-  /** To be called with each connection to it. */
+  /** Call this with each connection to it. */
   watch(client: Redis): void {
     let wasReady = false;
     client.on('error', (error: Error) => this.failed(error));
@@ -94,7 +94,7 @@ class RedisNode {
   }
 
   /**
-   * Asks for its time, and on a new connection for its version and what it can do. Callers at the same time share one answer.
+   * Asks for its time, and on a new connection for its version and traits. Callers at the same time share one answer.
    *
    * @throws what ioredis rejects with
    */
@@ -111,7 +111,7 @@ class RedisNode {
     const sentAt = this.#localClock.now();
     const [seconds, microseconds] = await client.time();
     this.clock.observe(Number(seconds) * 1000 + Number(microseconds) / 1000, sentAt);
-    // What failed may have been another connection than this one, such as that on which ioredis reads the slots.
+    // The failure may be of another connection than this one, such as that on which ioredis reads the slots.
     this.#found();
   }
 
@@ -127,7 +127,7 @@ class RedisNode {
 }
 
 /**
- * `undefined` if it runs no script: then it is taken for what it was until it is asked again.
+ * Finds the traits; `undefined` if it runs no script: then the former traits are assumed until it is asked again.
  *
  * @throws what ioredis rejects with if the connection fails
  */
@@ -140,14 +140,14 @@ async function triedTraits(client: Redis): Promise<ServerTraits | undefined> {
   }
 }
 
-/** How long servers that hang may keep a boot waiting once another one has answered, in milliseconds. */
+/** Longest time that servers that hang delay a boot once another one has answered, in milliseconds. */
 const PATIENCE = 1000;
 
 interface RedisNodesOptions {
   readonly ioredis: IoRedis;
-  /** That for commands, before it connects. */
+  /** Client for commands, before it connects. */
   readonly client: RedisClient;
-  /** Where the client leads, for messages. */
+  /** Address that the client leads to, for messages. */
   readonly address: string;
   readonly clock: Clock;
 }
@@ -157,7 +157,7 @@ export class RedisNodes {
   readonly #ioredis: IoRedis;
   readonly #client: RedisClient;
   readonly #clock: Clock;
-  /** The single one; of a cluster, what any key is taken for whose node is not known. */
+  /** The single one; of a cluster, the stand-in for a node that is not known. */
   readonly #anyone: RedisNode;
   readonly #ofCluster = new Map<string, RedisNode>();
   readonly #slots = new Map<string, number>();
@@ -181,25 +181,25 @@ export class RedisNodes {
       this.#askNew();
       this.#step();
     });
-    // The connections to all nodes are made with the next call only; what is away is to be known before.
+    // The connections to all nodes are made only with the next call; those that are away should be known before.
     client.on('ready', () => void Promise.allSettled(this.#askAll()));
   }
 
-  /** The node that holds a key, as far as this process knows. */
+  /** Returns the node that holds a key, as far as this process knows. */
   of(key: string): RedisNode {
     if (!this.#client.isCluster) return this.#anyone;
     const address = this.addressOf(key, this.#client);
     return address === undefined ? this.#reference : this.#at(address);
   }
 
-  /** Where a client of the cluster looks for a key: host and port; `undefined` if it does not know, or there is no cluster. */
+  /** Returns the node where a client of the cluster looks for a key: host and port; `undefined` if it does not know, or there is no cluster. */
   addressOf(key: string, client: RedisClient): string | undefined {
     return client.isCluster ? (client as Cluster).slots[this.#slotOf(key)]?.[0] : undefined;
   }
 
   /**
-   * To be called before a call about a key, or a sharded channel: refuses what is for a node that is away, and looks for that
-   * node. ioredis would try each such call 16 times, each time at a node that sends it to the one that is away.
+   * Call this before a call about a key, or a sharded channel: it refuses a call for a node that is away, and looks for that node.
+   * ioredis would try each such call 16 times, each time at a node that redirects it to the one that is away.
    *
    * @throws an error that says that the connection is lost
    */
@@ -209,12 +209,12 @@ export class RedisNodes {
     throw new Error(CONNECTION_CLOSED);
   }
 
-  /** The clock of the node that holds a key, epoch milliseconds with fractions. */
+  /** Returns the time of the node that holds a key, in epoch milliseconds with fractions. */
   now(key: string): number {
     return this.of(key).clock.now();
   }
 
-  /** The local time at a time of the node that holds a key; both in epoch milliseconds. */
+  /** Returns the local time at a time of the node that holds a key; both in epoch milliseconds. */
   toLocal(key: string, time: number): number {
     return this.of(key).clock.toLocal(time);
   }
@@ -250,7 +250,7 @@ export class RedisNodes {
   }
 
   /**
-   * Asks every master for its time, and those with a new connection for their version and what they can do. Resolves with the first answer; the
+   * Asks every master for its time, and those with a new connection for their version and traits. Resolves with the first answer; the
    * others still count when they come.
    *
    * @throws what ioredis rejects with if none answers
@@ -259,7 +259,7 @@ export class RedisNodes {
     await firstOf(this.#askAll());
   }
 
-  /** The same, but waits for those too that answer soon after the first one. */
+  /** Does the same, but also waits for masters that answer soon after the first one. */
   async askPatiently(): Promise<void> {
     const answers = this.#askAll();
     await firstOf(answers);
@@ -283,7 +283,7 @@ export class RedisNodes {
     });
   }
 
-  /** Asks masters that never answered, or not lately. */
+  /** Asks masters that never answered, or failed last. */
   #askNew(): void {
     for (const connection of (this.#client as Cluster).nodes('master')) {
       const node = this.#at(addressOf(connection));
@@ -313,19 +313,19 @@ export class RedisNodes {
     });
   }
 
-  /** Tells of all that has stepped in this turn at once, and not in the middle of whatever reads a reply. */
+  /** Tells the listeners once of all steps of this turn, and not while a reply is being read. */
   #step(): void {
     if (this.#stepped) return;
     this.#stepped = true;
     queueMicrotask(() => {
       this.#stepped = false;
-      // Those that listen may change meanwhile.
+      // The listeners may change meanwhile.
       const listeners = [...this.#stepListeners];
       for (const listener of listeners) listener();
     });
   }
 
-  /** By the hash tag, of which there are as many as partitions and topics. */
+  /** Returns the slot of a key, by the hash tag: there are as many tags as partitions and topics. */
   #slotOf(key: string): number {
     const tag = key.slice(0, key.indexOf('}') + 1);
     let slot = this.#slots.get(tag);
@@ -334,7 +334,7 @@ export class RedisNodes {
   }
 }
 
-/** As ioredis names its nodes. */
+/** Returns the name that ioredis gives to a node. */
 function addressOf({ options }: Redis): string {
   return `${options.host}:${options.port}`;
 }

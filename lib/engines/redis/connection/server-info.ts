@@ -2,25 +2,25 @@ import { NotTold } from './redis-errors.js';
 import type { RedisClient } from './redis-clients.js';
 import { isDenial, isReply } from '../../../store/reply-errors.js';
 
-/** What servers differ in. It is found out by trying, since several products report a Redis version whose features they lack. */
+/** Features in which servers differ. They are found by trying, since several products report a Redis version whose features they lack. */
 export interface ServerTraits {
-  /** Whether scripts may begin with flags: then those that free memory run although the memory is full. */
+  /** Whether scripts can begin with flags: then those that free memory run although the memory is full. */
   readonly scriptFlags: boolean;
-  /** Whether there is pub/sub that stays on a partition's cluster node. */
+  /** Whether it supports pub/sub that stays on a partition's cluster node. */
   readonly shardedPubSub: boolean;
 }
 
-/** What is used of any server until more is known. */
+/** Traits assumed of any server until more is known. */
 export const FEWEST_TRAITS: ServerTraits = { scriptFlags: false, shardedPubSub: false };
 
-/** Flags of a script that only reads. With these it runs in every state of a server that ours run in, and on a replica. */
+/** Flags of a script that only reads. With these it runs in every server state in which ours run, and on a replica. */
 const TRIAL_FLAGS = '#!lua flags=no-writes,allow-oom,allow-stale\n';
 
-/** Called without a channel, SPUBLISH does nothing and needs no rights: a server that knows it says what it misses. */
+/** Without a channel, SPUBLISH does nothing and needs no rights: a server that knows it says what is missing. */
 const TRIAL = `return redis.pcall('SPUBLISH').err`;
 
 /**
- * Tries what servers differ in; to be asked again after each reconnect, since an upgrade may have come in between.
+ * Tries the features in which servers differ. Call this again after each reconnect, since an upgrade may have come in between.
  *
  * @throws the server's error if it runs no scripts at all, or that of the connection
  */
@@ -33,7 +33,7 @@ export async function findTraits(client: RedisClient): Promise<ServerTraits> {
   }
 }
 
-/** A command that is denied is known as well: which rights are missing, the probe says. */
+/** Whether the server knows the command. One that is denied is known as well: the probe says which rights are missing. */
 function isKnown(refusal: unknown): boolean {
   const text = String(refusal);
   return /wrong number of arg/i.test(text) || isDenial(text);
@@ -53,7 +53,7 @@ export interface ReplicaInfo {
   readonly lag: number;
 }
 
-/** What INFO or CLUSTER INFO answers: fields with their values. */
+/** Answer of INFO or CLUSTER INFO: fields with their values. */
 export class ServerInfo {
   readonly #text: string;
   readonly #command: string;
@@ -64,7 +64,7 @@ export class ServerInfo {
     this.#command = command;
   }
 
-  /** The value of a field; `undefined` if there is no such field. */
+  /** Returns the value of a field; `undefined` if there is no such field. */
   find(name: string): string | undefined {
     return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(this.#text)?.[1];
   }
@@ -94,10 +94,10 @@ export class ServerInfo {
     return major < MIN_VERSION[0] || (major === MIN_VERSION[0] && minor < MIN_VERSION[1]);
   }
 
-  /** What kind of server it says it is, such as `Redis 7.0.15` or `valkey 8.0.1 (compatible with Redis 7.2.4)`. */
+  /** Product that the server says it is, such as `Redis 7.0.15` or `valkey 8.0.1 (compatible with Redis 7.2.4)`. */
   get product(): string {
     const redis = `Redis ${this.find('redis_version') ?? 'of an unknown version'}`;
-    // Beside its own version a server tells that of its compiler.
+    // Beside its own version a server reports that of its compiler.
     const [, name, version] = /^(?!redis_|gcc_)(\w+)_version:(.*?)\r?$/m.exec(this.#text) ?? [];
     return name === undefined ? redis : `${name} ${version} (compatible with ${redis})`;
   }

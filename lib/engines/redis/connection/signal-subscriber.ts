@@ -8,18 +8,18 @@ import type { Unsubscribe } from '../../../store/driver.interface.js';
 import type { RedisConnection } from './redis-connection.js';
 import { CONNECTION_CLOSED } from './redis-errors.js';
 
-/** How long a subscription, or a call that is made to compare, may wait for its answer; in milliseconds. */
+/** Longest time that a subscription, or a call made for comparison, waits for its answer; in milliseconds. */
 const ANSWER_TIMEOUT = 2000;
 
-/** Between a subscription that failed and the next try, in milliseconds. */
+/** Pause between a failed subscription and the next try, in milliseconds. */
 const FIRST_PAUSE = 25;
 const LONGEST_PAUSE = 1000;
 
-/** How long subscriptions may fail while calls are answered before their client is replaced, in milliseconds. */
+/** Time for which subscriptions fail while calls are answered before their client is replaced, in milliseconds. */
 const FIRST_PATIENCE = 2000;
 const LONGEST_PATIENCE = 60_000;
 
-/** Between two looks whether each connection of a cluster's signals still answers, in milliseconds. */
+/** Time between two checks that each connection for signals in a cluster still answers, in milliseconds. */
 const CHECK_PERIOD = 60_000;
 
 export interface SignalSubscriberOptions {
@@ -43,7 +43,7 @@ interface Failure {
 interface Channel {
   readonly name: string;
   readonly listeners: Set<Listener>;
-  /** Whether the server has confirmed it, on the connection that there is now. */
+  /** Whether the server has confirmed it on the current connection. */
   confirmed: boolean;
   /** The node of a cluster that has confirmed it: host and port. */
   node: string | undefined;
@@ -61,7 +61,7 @@ export class SignalSubscriber {
   readonly #channels = new Map<string, Channel>();
   readonly #checks: Loop;
   readonly #checkPeriod: number;
-  /** Counts the connections: what was confirmed on an earlier one holds no more. */
+  /** Number of the connection: what was confirmed on an earlier one no longer holds. */
   #epoch = 0;
   /** Nodes of a cluster whose connections have ended since their channels were confirmed. */
   readonly #ended = new Set<string>();
@@ -70,7 +70,7 @@ export class SignalSubscriber {
   /** Ends the pause between two tries. */
   #hurry = new AbortController();
   #patience = FIRST_PATIENCE;
-  /** Since when subscriptions fail though calls are answered, epoch milliseconds on the local clock. */
+  /** Time since which subscriptions fail though calls are answered, epoch milliseconds on the local clock. */
   #failingSince: number | undefined;
 
   constructor({ connection, clock, log, checkPeriod = CHECK_PERIOD }: SignalSubscriberOptions) {
@@ -84,7 +84,7 @@ export class SignalSubscriber {
       client.on('message', deliver);
       client.on('smessage', deliver);
       client.on('ready', () => this.#beginAnew());
-      // So a cluster says that it has connected to one of its nodes anew, or to another one, or that slots have moved.
+      // Emitted when a cluster has connected to one of its nodes anew, or to another one, or when slots have moved.
       client.on('subscribersReady', () => this.#beginAnew((channel) => this.#isElsewhere(channel)));
       client.on('-node', (_connection: unknown, node?: string) => node !== undefined && this.#ended.add(node));
     });
@@ -138,7 +138,7 @@ export class SignalSubscriber {
     this.#hurry.abort();
   }
 
-  /** @param isLost of which channels the subscription is gone, or may be */
+  /** @param isLost whether the subscription of a channel is gone, or may be */
   #beginAnew(isLost: (channel: Channel) => boolean = () => true): void {
     this.#epoch++;
     for (const channel of this.#channels.values()) if (isLost(channel)) channel.confirmed = false;
@@ -161,7 +161,7 @@ export class SignalSubscriber {
       if (missing.length === 0) break;
       this.#hurry = new AbortController();
       const failures = await this.#subscribeToAll(missing);
-      // Another one each time: those of one node may fail because it is away.
+      // A random one each time: those of one node may fail because it is away.
       const failure = failures[Math.floor(Math.random() * failures.length)];
       if (!failure) continue;
       await this.#judge(failure);
@@ -224,7 +224,7 @@ export class SignalSubscriber {
     return nodes.addressOf(name, subscriber);
   }
 
-  /** A confirmed channel for each connection; there is one to each node of a cluster that has any. */
+  /** Returns a confirmed channel for each connection; there is one to each node of a cluster that has any. */
   #oneOfEachNode(): Channel[] {
     const channels = new Map<string | undefined, Channel>();
     for (const channel of this.#channels.values()) if (channel.confirmed) channels.set(channel.node, channel);
@@ -253,8 +253,8 @@ export class SignalSubscriber {
   }
 
   /**
-   * Sees that the connection of a channel answers: by another channel beside it, which is left at once. ioredis keeps a list of
-   * all that was subscribed to, in which a channel that is subscribed to again stands twice.
+   * Checks that the connection of a channel answers, by another channel beside it, which is left at once. ioredis keeps a list of
+   * all subscriptions, in which a channel that is subscribed to again stands twice.
    */
   async #ask({ name, node }: Channel): Promise<void> {
     try {
@@ -283,14 +283,14 @@ export class SignalSubscriber {
   async #send(command: 'subscribe' | 'unsubscribe', channel: string): Promise<void> {
     const { subscriber, nodes } = this.#connection;
     const isSharded = this.#connection.isSharded(channel);
-    // A cluster's client that was closed keeps what it is sent, and never answers it.
+    // A closed client of a cluster keeps the commands that it gets, and never answers them.
     if (this.#closed) throw new Error(CONNECTION_CLOSED);
     if (command === 'subscribe' && isSharded) nodes.assertReachable(channel);
     if (command === 'subscribe') await (isSharded ? subscriber.ssubscribe(channel) : subscriber.subscribe(channel));
     else await (isSharded ? subscriber.sunsubscribe(channel) : subscriber.unsubscribe(channel));
   }
 
-  /** @returns whether nobody listens to the channel any more */
+  /** @returns whether the channel has no listener any more */
   #remove(name: string, listener: Listener): boolean {
     const channel = this.#channels.get(name);
     if (!channel?.listeners.delete(listener) || channel.listeners.size > 0) return false;

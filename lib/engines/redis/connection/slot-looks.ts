@@ -2,11 +2,11 @@ import type { Cluster } from 'ioredis';
 import type { Clock, Timer } from '../../../time/clock.js';
 import type { RedisClient } from './redis-clients.js';
 
-/** From one look at the slots of a cluster to the next, in milliseconds. */
+/** Time from one look at the slots of a cluster to the next, in milliseconds. */
 const BETWEEN_LOOKS = 250;
 
 /**
- * How long after a look it looks again, in milliseconds. A look asks one node, which may not have heard yet what another one has told:
+ * Times after a look at which it looks again, in milliseconds. A look asks one node, which may not know yet what another one has said:
  * a sharded subscription that ended since its slot has moved would not come back, as ioredis goes by that one look.
  */
 const LOOKS_AGAIN = [1000, 10_000];
@@ -14,7 +14,7 @@ const LOOKS_AGAIN = [1000, 10_000];
 type Callback = Parameters<Cluster['refreshSlotsCache']>[0];
 
 /**
- * Has a cluster's client look at the slots a few times a second at most. ioredis looks whenever a node cannot be reached, and for signals
+ * Makes a cluster's client look at the slots a few times a second at most. ioredis looks whenever a node cannot be reached, and for signals
  * it then tries that node again at once, and so on: while a node is away, a process would have time for little else.
  */
 export function lookSparingly(client: RedisClient, clock: Clock): void {

@@ -9,35 +9,35 @@ import { Questions } from './questions.js';
 /** Entries of the log of slow calls that are looked at. */
 const SLOW_CALLS = 128;
 
-/** No call of ours may take longer than this, in microseconds. */
+/** Duration above which a call of ours is too long, in microseconds. */
 const LONG_CALL = 10_000;
 
-/** Replicas that are in step confirm within a round trip, in milliseconds. Other calls on the connection wait meanwhile. */
+/** Longest wait for replicas, in milliseconds: those in step confirm within a round trip, and other calls on the connection wait meanwhile. */
 const LONGEST_WAIT = 20;
 
-/** Keys that a step of a look for keys goes through, and most steps that it takes. */
+/** Keys in one step of a search for keys, and most steps that it takes. */
 const KEYS_A_STEP = 1000;
 const MAX_STEPS = 200;
 
 /** Most keys that are named. */
 const MAX_KEYS = 100;
 
-/** Each prefix has one, from its first topic on. */
+/** Key of the list of topics, which each prefix has from its first topic on. */
 const LIST_OF_TOPICS = /^\{([A-Za-z0-9._/-]+):fleet\}:topics$/;
 
 export interface AskedNodeOptions {
-  /** `undefined`: there is no connection to it. */
+  /** Client of the node; `undefined`: there is no connection to it. */
   readonly client: Redis | undefined;
   readonly address: string;
   readonly prefix: string;
   readonly clock: Clock;
   /** Longest time for an answer, in milliseconds. */
   readonly patience: number;
-  /** The name of the script with this hash, if it is one of ours. */
+  /** Returns the name of the script with this hash, if it is one of ours. */
   readonly scriptOf: (sha: string) => string | undefined;
 }
 
-/** A Redis server, asked through a client that leads to it alone. All questions only read. */
+/** Asks a Redis server through a client that leads to it alone. All questions only read. */
 export class AskedNode implements InspectedNode {
   readonly address: string;
   readonly #client: Redis | undefined;
@@ -78,7 +78,7 @@ export class AskedNode implements InspectedNode {
   async config(name: string): Promise<string> {
     const command = `CONFIG GET ${name}`;
     return this.#questions.ask(command, async () => {
-      // The types of ioredis 5 leave open what it answers.
+      // The types of ioredis 5 leave the answer open.
       const [, value] = (await this.#connected.config('GET', name)) as readonly string[];
       if (value === undefined) throw new NotTold(`${command} answers nothing`, { refused: false });
       return value;

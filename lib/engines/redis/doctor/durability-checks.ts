@@ -2,7 +2,7 @@ import { counted } from '../../../log.js';
 import { eachNode, error, ok, size, warning } from './judgement.js';
 import type { ReplicaInfo } from '../connection/server-info.js';
 
-/** A replica that was not heard of for so long, in seconds, or that is behind by so many bytes, is worth a word. */
+/** Silence of a replica in seconds, and its lag in bytes, from which on it is worth a word. */
 const LONG_LAG = 10;
 const FAR_BEHIND = 16 * 1024 * 1024;
 
@@ -31,7 +31,7 @@ export const persistence = eachNode(async (node) => {
   );
 });
 
-/** What went wrong the last time, by the field of INFO that tells it. */
+/** Writes that can have failed, by the field of INFO that reports it. */
 const WRITES: Readonly<Record<string, string>> = {
   aof_last_write_status: 'write to its append-only file',
   aof_last_bgrewrite_status: 'rewrite its append-only file',

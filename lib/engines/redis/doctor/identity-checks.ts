@@ -24,7 +24,7 @@ export const version = eachNode(async (node) => {
   return error(what, `Upgrade it: Redis ${MIN_VERSION.join('.')} or newer is needed, since scripts use its commands.`);
 });
 
-/** Of the products that take writes on several sides, KeyDB tells so in INFO. */
+/** Of the products that take writes on several sides, KeyDB says so in INFO. */
 export const activeActive = eachNode(async (node) => {
   if ((await node.info()).text('role') !== 'active-replica') {
     return ok(`Redis at ${node.address} does not say that other servers take writes beside it.`);

@@ -2,14 +2,14 @@ import { isError } from '../../../checks/kinds.js';
 import type { DoctorFinding } from '../../../store/inspection.interface.js';
 import type { InspectedNode, InspectedServer } from './inspected-server.js';
 
-/** What a check says, before the name of the check is added. `'unknown'` becomes a warning; the boot leaves it out. */
+/** Finding of a check, before the name of the check is added. `'unknown'` becomes a warning; the boot leaves it out. */
 export interface Judgement {
   readonly level: DoctorFinding['level'] | 'unknown';
   readonly message: string;
   readonly advice: string;
 }
 
-/** A check of a connection: of what it leads to as a whole. */
+/** A check of the whole target of a connection. */
 export type ServerCheck = (server: InspectedServer) => Promise<readonly Judgement[]>;
 
 /** Most servers that are named if all of them are fine. */
@@ -27,7 +27,7 @@ export function error(message: string, advice: string): Judgement {
   return { level: 'error', message, advice };
 }
 
-/** What is said if a check could not be made. */
+/** Returns the judgement of a check that could not be made. */
 export function unknown(address: string, reason: unknown): Judgement {
   const text = isError(reason) ? reason.message : String(reason);
   return {
@@ -38,9 +38,9 @@ export function unknown(address: string, reason: unknown): Judgement {
 }
 
 /**
- * A check of each server by itself. Those that are not fine are told of one by one, since each has figures of its own.
+ * Makes a check of each server by itself. Those that are not fine are reported one by one, since each has its own figures.
  *
- * @param judge may reject; then nothing is known of that server
+ * @param judge can reject; then nothing is known of that server
  */
 export function eachNode(judge: (node: InspectedNode, server: InspectedServer) => Promise<Judgement>): ServerCheck {
   return async (server) => {
@@ -58,7 +58,7 @@ function allFine(judgements: readonly Judgement[]): Judgement {
   return ok(others > 0 ? `${named.join(' ')} The other ${others} are fine too.` : named.join(' '));
 }
 
-/** A size as people write it, such as `1.5 MiB`. */
+/** Formats a size for people, such as `1.5 MiB`. */
 export function size(bytes: number): string {
   const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
   const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), units.length - 1);

@@ -1,6 +1,6 @@
 import { eachNode, error, ok, percent, size, warning } from './judgement.js';
 
-/** From this share of its memory on there is too little room for a backlog. */
+/** Share of the memory in use from which on there is too little room for a backlog. */
 const NEARLY_FULL = 0.8;
 
 const MAKE_ROOM =

@@ -2,7 +2,7 @@ import { NotTold } from '../connection/redis-errors.js';
 import type { InspectedNode } from './inspected-server.js';
 import { type ServerCheck, eachNode, error, ok, percent, warning } from './judgement.js';
 
-/** From this share of its connections on, a deployment that starts many processes may not get them. */
+/** Share of the connections in use from which on a deployment that starts many processes may get too few. */
 const NEARLY_ALL = 0.8;
 
 /** Most keys that a message names. */

@@ -2,10 +2,10 @@ import { type ServerCheck, eachNode, error, ok, unknown, warning } from './judge
 import { ROLES, neededOf } from '../scripts/rights.js';
 import { NotTold } from '../connection/redis-errors.js';
 
-/** A clock that is off by more than this, in milliseconds, is worth a warning. */
+/** Offset of a clock above which it is worth a warning, in milliseconds. */
 const MAX_CLOCK_OFFSET = 1000;
 
-/** The same of the clocks of two masters, since the messages of the slower one's partitions are late by as much. */
+/** The same for the clocks of two masters: messages in the partitions of the slower one are late by as much. */
 const MAX_CLOCK_DIFFERENCE = 100;
 
 const RIGHTS_ADVICE =
@@ -18,7 +18,7 @@ export const rights: ServerCheck = async ({ address, role, refusals }) => {
     if (needed.length > 0) {
       return [error(`Redis at ${address} refuses what is needed: ${needed.join('; ')}.`, RIGHTS_ADVICE)];
     }
-    // An operator may look with the user of an application, to see whether that one boots.
+    // An operator may check with the user of an application, to see whether that one boots.
     const others = role === 'operator' ? ROLES.filter((other) => neededOf(refused, other).length > 0) : [];
     if (others.length === 0) return [ok(`Redis at ${address} runs every command that is needed for this user.`)];
     return [

@@ -4,7 +4,7 @@ import { within } from '../../../time/deadline.js';
 import { NotTold, textOf, withoutSecrets } from '../connection/redis-errors.js';
 import { isReply, isStateRefusal } from '../../../store/reply-errors.js';
 
-/** Asks each question once, however many checks want its answer, and waits for it no longer than its patience. */
+/** Asks each question once, however many checks want the answer, and waits for it no longer than its patience. */
 export class Questions {
   readonly #clock: Clock;
   readonly #patience: number;
@@ -18,7 +18,7 @@ export class Questions {
 
   /**
    * @param what names the question, in the message too if there is no answer
-   * @param question is given a signal that is aborted once nobody waits for the answer any more
+   * @param question gets a signal that aborts once the answer is no longer awaited
    * @throws NotTold
    */
   async ask<T>(what: string, question: (signal: AbortSignal) => Promise<T>): Promise<T> {

@@ -12,7 +12,7 @@ import type { InspectedServer } from './inspected-server.js';
 import { Questions } from './questions.js';
 import { AskedNode } from './asked-node.js';
 
-/** How many keys are tried to find one that a reachable node of a cluster holds. */
+/** Most keys that are tried to find one that a reachable node of a cluster holds. */
 const MAX_PROBES = 100;
 
 export interface RedisParts {
@@ -21,12 +21,12 @@ export interface RedisParts {
   readonly subscriber: SignalSubscriber;
   readonly keys: StoreKeys;
   readonly clock: Clock;
-  /** Whose rights are needed; `undefined`: all that there are. */
+  /** Role whose rights are needed; `undefined`: all roles. */
   readonly role: Role | undefined;
 }
 
 /**
- * What a connection leads to, to be asked about itself.
+ * Returns the target of a connection, to be asked about itself.
  *
  * @param patience longest time for an answer, in milliseconds
  */
@@ -56,7 +56,7 @@ export function inspectedServer(parts: RedisParts, patience: number): InspectedS
   };
 }
 
-/** A client of a Cluster drops its connection to a node that is away, and still knows which slots that one has. */
+/** Returns the masters. A client of a Cluster drops its connection to a node that is away, but still knows which slots that one has. */
 function mastersOf({ commands, address, nodes }: RedisConnection): { client: Redis | undefined; address: string }[] {
   if (!commands.isCluster) return [{ client: commands as Redis, address }];
   const clients = new Map((commands as Cluster).nodes('master').map((client) => [addressOf(client.options), client]));
@@ -64,7 +64,7 @@ function mastersOf({ commands, address, nodes }: RedisConnection): { client: Red
   return [...addresses].map((each) => ({ client: clients.get(each), address: each }));
 }
 
-/** The key that trials use: of a cluster, one that a node holds which can be reached. */
+/** Returns the key for trials: in a cluster, one held by a node that can be reached. */
 export function probeKey({ connection: { nodes }, keys }: RedisParts): string {
   let count = 0;
   let key = keys.probe(count);
@@ -73,12 +73,12 @@ export function probeKey({ connection: { nodes }, keys }: RedisParts): string {
 }
 
 /**
- * Tries every command that is needed. What a server only refuses for the state that it is in, such as full memory, does not
+ * Tries every command that is needed. A refusal that is only due to the server's state, such as full memory, does not
  * count.
  *
  * @param key that they are tried on
  * @param channel that the trial of signals publishes on
- * @returns the commands that were refused, with what Redis said
+ * @returns the commands that were refused, with the error of Redis
  */
 export async function tryCommands({ scripts }: RedisParts, key: string, channel = key): Promise<string[]> {
   const refused = (await scripts.run('probe', { key, channel }, {})) as string[];
@@ -86,13 +86,13 @@ export async function tryCommands({ scripts }: RedisParts, key: string, channel 
 }
 
 /**
- * @param key that a node holds which can be reached
+ * @param key held by a node that can be reached
  * @param given ends the waiting when it is aborted
  * @returns milliseconds from a script's signal until it is back
  */
 async function awaitEcho(parts: RedisParts, key: string, given: AbortSignal): Promise<number> {
   const { subscriber, clock } = parts;
-  // Of its own, so that nothing comes back but what is sent here.
+  // A channel of its own, so that only what is sent here comes back.
   const channel = `${key}:${randomUUID()}`;
   return new Promise((resolve, reject) => {
     let sentAt = 0;

@@ -9,7 +9,7 @@ import { connections, prefix, setAside, slowScripts } from './operation-checks.j
 import { NotTold } from '../connection/redis-errors.js';
 import { clock, rights, scriptFlags, scriptTime, signals } from './protocol-checks.js';
 
-/** Every check of a server; that of topics is none, since those are looked at through the port. */
+/** Every check of a server; that of topics is none, since it goes through the port. */
 const CHECKS: Readonly<Record<Exclude<DoctorCheck, 'topics'>, ServerCheck>> = {
   connection,
   version,
@@ -37,7 +37,7 @@ const CHECKS: Readonly<Record<Exclude<DoctorCheck, 'topics'>, ServerCheck>> = {
   prefix,
 };
 
-/** What the boot warns of: settings with which messages may be lost, and a clock by which a deliverAt would be wrong. */
+/** Checks that the boot warns of: settings with which messages can be lost, and a clock by which a deliverAt would be wrong. */
 const AT_BOOT = [
   { judge: eviction, levels: ['warning', 'error'] },
   { judge: persistence, levels: ['error'] },
@@ -45,8 +45,8 @@ const AT_BOOT = [
 ] as const satisfies readonly { readonly judge: ServerCheck; readonly levels: readonly Judgement['level'][] }[];
 
 /**
- * The findings of all checks, in the order of the table. Of a server that does not answer there is that one finding. Never
- * rejects: a check that fails has the finding that it did.
+ * Returns the findings of all checks, in the order of the table; of a server that does not answer, that one finding. Never
+ * rejects: a check that fails has its failure as its finding.
  */
 export async function checkServer(server: InspectedServer): Promise<DoctorFinding[]> {
   const answered = await Promise.all(server.nodes.map(answers));
@@ -66,8 +66,8 @@ export async function checkServer(server: InspectedServer): Promise<DoctorFindin
 }
 
 /**
- * Warns of a server that may lose messages; of several that are alike, of the first. What a server does not tell is not warned
- * of.
+ * Warns of a server that may lose messages; of several that are alike, of the first. It does not warn of what a server does not
+ * tell.
  */
 export async function warnAtBoot(server: InspectedServer, log: Log): Promise<void> {
   const found = await Promise.all(

@@ -5,7 +5,7 @@ import type { ReplicatedCalls } from './replicated-calls.js';
 import type { ScriptRunner } from './script-runner.js';
 import type { ScriptName } from '../../../store/lua/lua-script.js';
 
-/** Most places that one call is about: of so many partitions Redis counts what they hold in half a millisecond. */
+/** Most places of one call: Redis counts the contents of that many partitions in half a millisecond. */
 const MOST_PLACES = 16;
 
 export interface RedisCallsOptions {
@@ -14,7 +14,7 @@ export interface RedisCallsOptions {
   readonly replicated: ReplicatedCalls;
 }
 
-/** The calls of Redis. */
+/** Makes calls to Redis. */
 export class RedisDriver implements Driver {
   readonly #connection: RedisConnection;
   readonly #scripts: ScriptRunner;

@@ -11,7 +11,7 @@ import type { ScriptClient } from './script-runner.js';
 import { within } from '../../../time/deadline.js';
 import { Loop } from '../../../time/loop.js';
 
-/** How long Redis may take beyond the time that it waits for replicas; then the connection is taken for dead. In milliseconds. */
+/** Time for an answer beyond the wait for replicas, after which the connection is taken for dead; in milliseconds. */
 const ANSWER_TIME = 10_000;
 
 /** EVALSHA or EVAL with its arguments. */
@@ -20,7 +20,7 @@ interface ScriptCommand {
   readonly args: readonly Argument[];
 }
 
-/** A script's reply, and how many replicas have what it wrote. */
+/** A script's reply, and the number of replicas that have what it wrote. */
 interface ConfirmedReply {
   readonly reply: unknown;
   readonly confirmedBy: number;
@@ -29,7 +29,7 @@ interface ConfirmedReply {
 interface WaitingCall {
   readonly command: ScriptCommand;
   readonly replicas: ReplicaRequirement;
-  /** How long replicas may take, on the local clock; epoch milliseconds. */
+  /** Time until which replicas can confirm, on the local clock; epoch milliseconds. */
   readonly deadline: number;
   readonly resolve: (confirmed: ConfirmedReply) => void;
   readonly reject: (error: unknown) => void;
@@ -38,7 +38,7 @@ interface WaitingCall {
 /**
  * A connection to a primary for scripts that replicas have to confirm. Nothing else goes over it: WAIT keeps its connection
  * busy until the replicas have answered. Scripts that come during a WAIT are sent together after it, with one WAIT for all of
- * them. They go in one pipeline with their WAIT: on another connection it would not speak of what they wrote. The time in the queue counts: each
+ * them. They go in one pipeline with their WAIT: on another connection it would not cover what they wrote. The time in the queue counts: each
  * is answered when its own time is over.
  */
 export class ReplicatedLink {
@@ -53,7 +53,7 @@ export class ReplicatedLink {
     this.#sending = new Loop({ clock, run: () => this.#sendAll(), gather: true });
   }
 
-  /** Rejects with what the script or WAIT failed with. A script whose WAIT failed may have run. */
+  /** Runs a script, and rejects with the error of the script or of WAIT. A script whose WAIT failed may have run. */
   async run(command: ScriptCommand, replicas: ReplicaRequirement): Promise<ConfirmedReply> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ command, replicas, deadline: this.#clock.now() + replicas.timeout, resolve, reject });
@@ -61,7 +61,7 @@ export class ReplicatedLink {
     });
   }
 
-  /** What waits for an answer fails. */
+  /** Ends the connection; calls that wait for an answer fail. */
   close(): void {
     this.#client.disconnect();
   }
@@ -98,7 +98,7 @@ export class ReplicatedLink {
       }
       waiting = waiting.filter((call) => !isOver(call));
       if (waiting.length === 0) return;
-      // It speaks of all that was written on this connection.
+      // It covers everything written on this connection.
       [[waitError, confirmedBy]] = (await this.#sendWithWait(this.#client.pipeline(), min, waiting)) as [
         [Error | null, number],
       ];
@@ -139,9 +139,9 @@ interface ReplicatedCallsOptions {
 export class ReplicatedCalls {
   readonly #connection: RedisConnection;
   readonly #clock: Clock;
-  /** By the primary's host and port in a Cluster, and by the number of the connection. */
+  /** Connections by the primary's host and port in a Cluster, and by their number. */
   readonly #links = new Map<string, ReplicatedLink>();
-  /** Of the connections. */
+  /** Numbers of the connections. */
   readonly #numbers = new RequirementNumbers();
   #isAllowed = false;
 
@@ -150,13 +150,13 @@ export class ReplicatedCalls {
     this.#clock = clock;
   }
 
-  /** Sends one script, and knows afterwards how many replicas have confirmed it. */
+  /** Returns a client that sends one script, and knows afterwards how many replicas have confirmed it. */
   newCall(replicas: ReplicaRequirement): ReplicatedCall {
     return new ReplicatedCall((key, command) => this.#run(key, command, replicas));
   }
 
   /**
-   * Asks Redis once whether WAIT may be used: without replicas to wait for, it answers at once.
+   * Asks Redis once whether WAIT is allowed: without replicas to wait for, it answers at once.
    *
    * @throws BrokerUnavailableError
    */
@@ -217,10 +217,10 @@ export class ReplicatedCalls {
   }
 }
 
-/** What a script is sent through, in place of a client. */
+/** Sends a script, in place of a client. */
 class ReplicatedCall implements ScriptClient {
   readonly #run: (key: string, command: ScriptCommand) => Promise<ConfirmedReply>;
-  /** How many replicas have confirmed it. */
+  /** Number of replicas that have confirmed it. */
   confirmedBy = 0;
 
   constructor(run: (key: string, command: ScriptCommand) => Promise<ConfirmedReply>) {

@@ -5,16 +5,16 @@ import { SCRIPT_NAMES } from './scripts.js';
 
 export { ROLES, type Role };
 
-/** What every role needs beside scripts. With DEL scripts begin on a Redis that knows no script flags. */
+/** Commands that every role needs beside scripts. On a Redis without script flags, scripts begin with DEL. */
 const COMMON = ['DEL', 'EVAL', 'EVALSHA', 'HGET', 'HGETALL', 'HMGET', 'INFO', 'TIME', 'ZRANGEBYLEX'];
 
-/** Subscribing, the question whether its node answers, and the events of the fleet. */
+/** Commands for subscribing, for asking whether a channel's node answers, and for the events of the fleet. */
 const LISTENING = ['PTTL', 'SUBSCRIBE', 'UNSUBSCRIBE', 'XREAD', 'XREVRANGE'];
 
-/** Where schedules are, and what is known of them. */
+/** Commands that find schedules, and what is known of them. */
 const SCHEDULES = ['HSCAN', 'ZMSCORE'];
 
-/** What is sent beside scripts: the search for an id, sessions and topics, signals, and what a connection asks at its start. */
+/** Commands sent beside scripts: the search for an id, sessions and topics, signals, and what a connection asks at its start. */
 const PLAIN: Readonly<Record<Role, readonly string[]>> = {
   producer: COMMON,
   consumer: [...COMMON, ...LISTENING, ...SCHEDULES, 'HSET', 'HSETNX', 'PUBLISH'],
@@ -29,19 +29,19 @@ const SHARDED: Readonly<Record<string, string>> = {
   UNSUBSCRIBE: 'SUNSUBSCRIBE',
 };
 
-/** What ioredis asks a Cluster. */
+/** Commands that ioredis sends to a Cluster. */
 const OF_CLUSTER = ['ASKING', 'CLUSTER|INFO', 'CLUSTER|SLOTS'];
 
-/** How scripts name the commands they call, and the trial of all of them. */
+/** Matches the commands that scripts call by name, and those in the trial of all of them. */
 const CALL = /\b(?:p?call|try)\('([A-Z]+)'/g;
 
-/** A command that a script may call in another way than by its name at that place. */
+/** Matches a command that a script may call in another way than by its name at that place. */
 const WORD = /'([A-Z]+)'/g;
 
-/** Found once: that takes long, and is asked before each call of a process whose user may not do everything. */
+/** Found only once: that takes long, and each call of a process with a restricted user needs it. */
 let commandsOfScripts: ReadonlyMap<ScriptName, readonly string[]> | undefined;
 
-/** The Redis commands that a script calls; for signals, that of a server without shards. */
+/** Returns the Redis commands that a script calls; for signals, that of a server without shards. */
 export function commandsOfScript(name: ScriptName): readonly string[] {
   commandsOfScripts ??= findCommands();
   return commandsOfScripts.get(name) as readonly string[];
@@ -61,7 +61,7 @@ export interface RightsOptions {
   readonly cluster?: boolean;
 }
 
-/** The Redis commands that a role needs, in the order of the alphabet; of a command with parts as `CONFIG|GET`. */
+/** Returns the Redis commands that a role needs, in alphabetical order; subcommands as `CONFIG|GET`. */
 export function commandsOf(role: Role, { cluster = false }: RightsOptions = {}): string[] {
   const scripts = SCRIPT_NAMES.filter((name) => SCRIPTS[name].roles.includes(role));
   const commands = new Set([...PLAIN[role], ...scripts.flatMap(commandsOfScript)]);
@@ -78,7 +78,7 @@ export interface AclOptions extends RightsOptions {
   readonly prefix: string;
 }
 
-/** What gives a user of Redis all that a role needs and nothing else, but for a password. */
+/** Returns the ACL rule that gives a Redis user just what a role needs, without a password. */
 export function aclRule(role: Role, { user, prefix, ...options }: AclOptions): string {
   const commands = commandsOf(role, options).map((command) => `+${command.toLowerCase()}`);
   const names = `{${prefixInKeys(prefix)}:*`;
@@ -86,10 +86,10 @@ export function aclRule(role: Role, { user, prefix, ...options }: AclOptions): s
 }
 
 /**
- * Of the commands that Redis refuses those that a role cannot do without.
+ * Returns those of the refused commands that a role cannot do without.
  *
- * @param refused as the trial of all commands reports them, each with what Redis said
- * @param role `undefined`: all of them
+ * @param refused as the trial of all commands reports them, each with the error of Redis
+ * @param role `undefined`: all roles
  */
 export function neededOf(refused: readonly string[], role: Role | undefined): string[] {
   if (role === undefined || refused.length === 0) return [...refused];
@@ -97,7 +97,7 @@ export function neededOf(refused: readonly string[], role: Role | undefined): st
   return refused.filter((text) => needed.has(commandOfRefusal(text)));
 }
 
-/** The command that the trial of all commands reports as refused. */
+/** Returns the command that the trial of all commands reports as refused. */
 export function commandOfRefusal(text: string): string {
   return text.slice(0, text.indexOf(':'));
 }

@@ -15,18 +15,18 @@ import { type Script, SCRIPT_NAMES, scriptOf } from './scripts.js';
 type Scripts = Readonly<Record<ScriptName, Script>>;
 
 /**
- * Lets a script write although Redis has reached its maxmemory: all that add nothing lasting have to, since handling messages
- * is what frees memory. Redis 6.2 knows no script flags, but it refuses only the first write of a script, and no write that
- * cannot take memory: such a one, of a key that does not exist, lets all others through.
+ * Lets a script write although Redis has reached its maxmemory: scripts that add nothing lasting have to, since handling messages
+ * frees memory. Redis 6.2 knows no script flags, but it refuses only the first write of a script, and none that cannot take
+ * memory: such a write, to a key that does not exist, lets all others through.
  */
 const EVEN_IF_FULL = { flag: '#!lua flags=allow-oom\n', redis6: "redis.call('DEL', KEYS[1] .. ':none')\n" } as const;
 
 type Names = Readonly<Record<string, Argument | readonly Argument[] | undefined>>;
 
-/** Told of each script that was answered, and of its round trip in milliseconds. */
+/** Called with each script that was answered, and its round trip in milliseconds. */
 export type ScriptObserver = (name: ScriptName, duration: number) => void;
 
-/** What scripts are sent through. */
+/** Client through which scripts are sent. */
 export interface ScriptClient {
   evalsha(sha: string, keys: number, ...values: Argument[]): Promise<unknown>;
   eval(source: string, keys: number, ...values: Argument[]): Promise<unknown>;
@@ -44,14 +44,14 @@ export interface ScriptRunOptions {
   readonly adds?: boolean | undefined;
 }
 
-/** Runs scripts by their hash; a server that does not have one (restarted, or flushed) is sent the source. */
+/** Runs scripts by their hash; a server that does not have one (restarted, or flushed) gets the source. */
 export class ScriptRunner {
   readonly #connection: RedisConnection;
   readonly #clock: Clock;
   readonly #adding: Scripts;
   readonly #evenIfFull: Readonly<Record<keyof typeof EVEN_IF_FULL, Scripts>>;
   readonly #names = new Map<string, ScriptName>();
-  /** What Redis said of the commands that it refuses, by their names. */
+  /** Errors of the commands that Redis refuses, by their names. */
   #refused: ReadonlyMap<string, string> = new Map();
   readonly #log: Log;
   readonly #observer: ScriptObserver | undefined;
@@ -68,14 +68,14 @@ export class ScriptRunner {
     }
   }
 
-  /** The script with this hash; `undefined` if it is none of this version. */
+  /** Returns the script with this hash; `undefined` if it is none of this version. */
   nameOf(sha: string): ScriptName | undefined {
     return this.#names.get(sha);
   }
 
   /**
-   * To be told of the commands that were refused when all were tried: a script that calls one of them is not sent any more, since
-   * it would stop half-way.
+   * Notes the commands that were refused when all were tried: a script that calls one of them is not sent any more, since it
+   * would stop half-way.
    */
   refuse(refused: readonly string[]): void {
     this.#refused = new Map(refused.map((text) => [commandOfRefusal(text), text]));
@@ -87,7 +87,7 @@ export class ScriptRunner {
    *
    * @param place the keys and the channel of what the call is about
    * @param given what else the script takes, by name
-   * @param options.client what it is sent through
+   * @param options.client through which it is sent
    * @param options.adds whether this call adds to what is stored, so that a full Redis has to refuse it
    * @throws BrokerUnavailableError
    */
@@ -122,7 +122,7 @@ export class ScriptRunner {
     given: Names,
     { client = this.#connection.commands, adds = SCRIPTS[name].flags.includes('adds') }: ScriptRunOptions,
   ): Promise<Reply> {
-    // What the server can do, and how a script may write to a full one, is known once connected.
+    // The server's traits, and how a script can write to a full one, are known once connected.
     if (!this.#connection.isUp('commands')) await this.#connection.ready();
     if (this.#refused.size > 0) this.#assertAllowed(name);
     const [first = ''] = this.#adding[name].keys;
@@ -155,10 +155,10 @@ export class ScriptRunner {
   }
 
   /**
-   * Makes a call again that has met a key of another type than ours, which some other program has put there, once that key is
-   * set aside: nothing of that partition could go on otherwise.
+   * Repeats a call that has met a key of another type than ours, put there by another program, once that key is set aside:
+   * nothing of that partition could go on otherwise.
    *
-   * @param error what the call failed with; it has written nothing
+   * @param error of the call, which has written nothing
    */
   async #mend<T>(keys: readonly string[], error: unknown, call: () => Promise<T>): Promise<T> {
     const failure = this.#connection.toError(error, keys[0]);
@@ -170,7 +170,7 @@ export class ScriptRunner {
     }
   }
 
-  /** Answers whether there was any. */
+  /** Sets keys of other types aside, and returns whether there was any. */
   async #setAside(keys: readonly string[], failure: Error): Promise<boolean> {
     const set: string[] = [];
     for (const key of keys) {
@@ -190,7 +190,7 @@ export class ScriptRunner {
 
   /** @throws BrokerUnavailableError */
   #assertAllowed(name: ScriptName): void {
-    // Its work is to try them.
+    // Its job is to try them.
     if (name === 'probe') return;
     const refused = commandsOfScript(name).flatMap((command) => this.#refused.get(command) ?? []);
     if (refused.length === 0) return;
@@ -202,7 +202,7 @@ export class ScriptRunner {
   }
 
   /**
-   * The keys and arguments in the order of the script's head.
+   * Returns the keys and arguments in the order of the script's head.
    *
    * @param key one that the call is about
    */
@@ -231,7 +231,7 @@ export class ScriptRunner {
       reply = await client.eval(script.source, keyCount, ...values);
     }
     const all = reply as [number, ...Reply];
-    // After the call, since it may have found out that another node holds the key.
+    // Looked up after the call, which may have shown that another node holds the key.
     this.#connection.nodes.of(key).clock.observe(all[0] / 1000, sentAt);
     this.#observer?.(script.name, this.#clock.now() - sentAt);
     return all.slice(1);

@@ -10,7 +10,7 @@ export interface Script extends LuaScript {
   readonly sha: string;
 }
 
-/** @param firstLine comes before all else, as script flags have to */
+/** @param firstLine before all else, as script flags require */
 export function scriptOf(name: ScriptName, firstLine = ''): Script {
   const script = SCRIPTS[name];
   const source = firstLine + script.source;

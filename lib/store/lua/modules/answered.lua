@@ -9,7 +9,7 @@ local function earlier_answer()
   local stored = redis.call('GET', answered)
   local last, answer = string.match(stored or '', '^#(%d+) (.*)$')
   if last == sequence then return answer end
-  -- A copy that was delayed on its way: its caller has given it up, and gone on.
+  -- This copy was delayed on its way: its caller has given it up, and gone on.
   if last and tonumber(last) > tonumber(sequence) then error('OUTDATED a later call of the same caller was served') end
   return nil
 end

@@ -9,7 +9,7 @@
 
 local NOT_FOUND, CANCELLED, IN_FLIGHT = 0, 1, 2
 
--- Removes a message that waits, and marks one that is in flight. Answers what has become of it, and the due time of what is the next one of its
+-- Removes a message that waits, and marks one that is in flight. Returns what has become of it, and the due time of the next message of its
 -- key, if it was in the way.
 local function cancel_one(id)
   local due = redis.call('ZSCORE', scheduled, id) or order_mode and redis.call('ZSCORE', blocked, id)

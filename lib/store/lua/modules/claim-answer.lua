@@ -1,4 +1,4 @@
--- What a claim answers once all is done.
+-- Completes the answer of a claim.
 -- @needs scheduled, inflight, blocked, most, held_until, is_repeat, granted_before, began_before
 -- @use now (now, now_up)
 -- @use times (to_time)
@@ -8,7 +8,7 @@
 -- @use claim-reply (reply, announced, suspects, taken)
 -- @use claim-deliver (number, held, repaired)
 
--- After how many ms to try more of the blocked messages if nothing else waits: in an ordered topic all wait behind dead letters then.
+-- Time in ms after which to try more of the blocked messages if nothing else waits: in an ordered topic all wait behind dead letters then.
 local TRY_AGAIN = order_mode == 'limits' and 30000 or 300000
 
 reply[3] = number
@@ -20,7 +20,7 @@ if held > 0 or #suspects > 0 then
 end
 
 local next_due = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2]
--- What is held back is claimed when there is room.
+-- Messages held back are claimed when there is room.
 local is_all_held = held > 0 and taken < most
 local next_lease = redis.call('ZRANGEBYSCORE', inflight, is_all_held and '(' .. now or '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
 next_due, next_lease = next_due and to_time(next_due), next_lease and to_time(next_lease)

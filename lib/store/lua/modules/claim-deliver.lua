@@ -12,13 +12,13 @@
 -- @use key-limits (load_states, may_come_again, note_delivery, has_ended)
 -- @use claim-reply (ALONE, numbers_of, room_for, announce)
 
--- Of the latest delivery. A number is never used again, whether the owner or this partition knows of it.
+-- Number of the latest delivery. It is never used again, whether the owner or this partition knows of it.
 local number = number_before
--- How many were held back, since there is no room for them, and how many entries were found that had no message, or no place.
+-- Number of messages held back for want of room, and number of entries found without a message or a place.
 local held, repaired = 0, 0
 local has_failures = redis.call('HLEN', errors) > 0
 
--- Those of the ids, whose leases have ended, that there is room for, and whose keys allow it.
+-- Returns those of the ids, whose leases have ended, for which there is room, and whose keys allow it.
 local function admitted(ids)
   local records, result, later = redis.call('HMGET', deliveries, unpack(ids)), {}, {}
   if has_keys then load_states(ids) end
@@ -45,8 +45,8 @@ local function leave(ids)
   if has_keys then has_ended(ids) end
 end
 
--- Ends what was cancelled while in flight, or schedules what was replaced, once nobody will settle its delivery any more. The
--- id is in neither set. Answers whether the message was one of those.
+-- Ends a message that was cancelled while in flight, or schedules the one that has replaced it, once its delivery will not be settled
+-- any more. The id is in neither set. Returns whether the message was one of those.
 local function conclude(id, mark, record)
   if mark == 'c' then
     finish({ id }, keeps and { head_of('c') }, { record })
@@ -67,19 +67,19 @@ local function conclude(id, mark, record)
   return true
 end
 
--- Redis keeps what is small, by default up to 128 entries of 64 bytes, as a list that it searches from its beginning, which
--- takes most of the time of a claim that fills it. What has ever held a longer entry is no such list any more.
+-- Redis keeps a small key, by default up to 128 entries of 64 bytes, as a list that it searches from its beginning, which
+-- takes most of the time of a claim that fills it. A key that has ever held a longer entry is no such list any more.
 local MANY, LONG_ENTRY = 24, string.rep('\0', 65)
 
 -- Makes deliveries of the given ids, which are in neither set any more. `dues`, as text, is nil for those whose lease ended.
 local function deliver(ids, dues)
   local envelopes = redis.call('HMGET', messages, unpack(ids))
   -- Mostly all records are of messages in flight, so that these ids have none. Another program may have put entries in flight
-  -- that have no record; attempts that are spent have left a failure.
+  -- that have no record; spent attempts have left a failure.
   local has_records = has_failures or redis.call('HLEN', deliveries) > redis.call('ZCARD', inflight)
   local records = has_records and redis.call('HMGET', deliveries, unpack(ids)) or {}
   local members, fields, size, orphans = {}, {}, 0, {}
-  -- Those that are gone, since they are handed out at most once.
+  -- Messages that are gone, since they are handed out at most once.
   local once, heads, once_records = {}, {}, {}
   local are_many = #ids >= MANY and not is_once
   if are_many then members, fields, size = { 0, LONG_ENTRY }, { LONG_ENTRY, '' }, 2 end

@@ -1,4 +1,4 @@
--- Whose claim it is, and which one: whoever is not the owner, or has claimed since, is answered at once.
+-- Identifies the claim: a claimant that is not the owner, or has claimed since, gets its answer at once.
 -- @exports order, known, epoch, session, highest, granted_before, began_before, is_repeat
 -- @needs claimant, sequence, delivered, owner, asked
 -- @use now (now_us)
@@ -14,11 +14,11 @@ end
 
 -- The sequence of the latest claim in this epoch.
 local latest = 0
--- The number of its latest delivery, and what it was granted.
+-- The number of its latest delivery, and its grant: the time in the logs, and when it begins.
 local highest, granted_before, began_before = 0, 0, 0
 local by, nth, latest_delivery, granted, begins = string.match(asked[4] or '', '^([^ ]+) (%d+) (%d+) ?(%d*) ?(%d*)$')
 nth, latest_delivery = tonumber(nth), tonumber(latest_delivery)
--- What is damaged tells nothing.
+-- A damaged record is ignored.
 if by == epoch and nth <= MAX_TIME and latest_delivery <= MAX_TIME then
   latest, highest, granted_before, began_before = nth, latest_delivery, tonumber(granted) or 0, tonumber(begins) or 0
 end

@@ -1,11 +1,12 @@
--- Whether messages wait for others of their key, or for its limits.
+-- Finds out whether messages wait for others of their key, or for its limits.
 -- @exports stored_mode, known_terms, relook, order_mode, has_keys
 -- @needs places, blocked, rates, resting
 -- @use claim-terms (order_of_topic, is_limited)
 
--- `known_terms` are the limits of the latest claim, and `relook` is how far what they held back was looked at since they have changed.
+-- `known_terms` are the limits of the latest claim, and `relook` says how far the messages that they held back were looked at again since
+-- they changed.
 local stored_mode, known_terms, relook = unpack(redis.call('HMGET', places, 'mode', 'terms', 'relook'))
--- If something is blocked, there was an order, or a limit.
+-- If a message is blocked, there was an order, or a limit.
 local order_mode = stored_mode
 if not order_mode and (is_limited or redis.call('ZCARD', blocked) > 0) then
   order_mode = (order_of_topic or '-') ~= '-' and order_of_topic or 'limits'

@@ -1,5 +1,5 @@
--- Other limits of keys hold than at the claim before: what they hold back is looked at anew, a part of it with each claim, however long it was to
--- wait. `relook` is how far that has come: 'r' and the cursor of a scan of `rates`, then 'q' and the last key of `queues`; nil if nothing is left.
+-- After a change of the limits of keys, looks anew at what the old ones hold back, a part of it with each claim, however long it was to wait.
+-- `relook` says how far that has come: 'r' and the cursor of a scan of `rates`, then 'q' and the last key of `queues`; nil if nothing is left.
 -- @needs queues, places, rates, resting, is_repeat, CHUNK
 -- @use claim-terms (key_max, key_rate, key_window, is_limited)
 -- @use claim-mode (order_mode, known_terms, relook, has_keys)

@@ -1,25 +1,25 @@
--- The answer of a claim whose reply was lost, and what has to be kept for it. Functions that a claim does not need are not made: that takes as
--- long as some calls.
+-- Repeats the answer of a claim whose reply was lost, and keeps what that needs. Functions that a claim does not need are not made: that takes
+-- as long as some calls.
 -- @exports repeat_claim, keep_handed
 -- @needs inflight, messages, deliveries, handed, epoch, order, known, token_start, deadline, is_once, is_repeat, CHUNK
 -- @use record (parse_record)
 -- @use claim-reply (reply, announced, suspects, taken, numbers_of, announce)
 
--- For how many ms what was handed out at most once is kept for a repeat of the claim.
+-- Time in ms for which messages handed out at most once are kept for a repeat of the claim.
 local KEEP_HANDED = 120000
 
 local repeat_claim, keep_handed
 
 if is_repeat and not is_once then
-  -- The number of a delivery of this epoch; nil if the token is of another.
+  -- Returns the number of a delivery of this epoch; nil if the token is of another.
   local function number_of(token)
     return string.sub(token, 1, #token_start) == token_start and tonumber(string.sub(token, #token_start + 1)) or nil
   end
 
-  -- Answers what the first run delivered, with new leases. What was cancelled or replaced meanwhile is left as it is, since the
+  -- Answers with the deliveries of the first run, with new leases. A message cancelled or replaced meanwhile is left as it is, since the
   -- first run's reply may have arrived after all, and its handler may run: it ends with its delivery or its lease.
   function repeat_claim()
-    -- The lost reply's deliveries have the latest leases, unless the outage was long; what is not found here is
+    -- The lost reply's deliveries have the latest leases, unless the outage was long; one that is not found here is
     -- redelivered when its lease ends.
     local latest_leases = redis.call('ZREVRANGE', inflight, 0, 999)
     for first = 1, #latest_leases, CHUNK do
@@ -42,7 +42,7 @@ end
 if is_repeat and is_once then
   local handed_before = redis.call('GET', handed) or ''
 
-  -- Answers what the first run has handed out at most once, if that is still kept.
+  -- Answers with the messages that the first run has handed out at most once, if they are still kept.
   function repeat_claim()
     local by, nth, numbers, weights, at = string.match(handed_before, '^([^ ]+) (%d+) ([%d ,]*);([%d,]*)\n()')
     if by ~= epoch or tonumber(nth) ~= order then return end
@@ -58,7 +58,7 @@ if is_repeat and is_once then
 end
 
 if is_once and not is_repeat then
-  -- Keeps what this claim has handed out at most once.
+  -- Keeps the messages that this claim has handed out at most once.
   function keep_handed()
     local parts = { string.format('%s %d %s;%s\n', epoch, order, table.concat(announced, ','), table.concat(suspects, ',')) }
     for n = 1, taken do

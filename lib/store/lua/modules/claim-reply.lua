@@ -1,9 +1,9 @@
--- What a claim answers, message by message.
+-- Builds the answer of a claim, message by message.
 -- @exports ALONE, reply, announced, suspects, taken, bytes, numbers_of, room_for, announce
 -- @needs asked, whole
 -- @use now (now_us)
 
--- From how many crashes on a message is a suspect, and a suspect runs alone.
+-- Number of crashes from which on a message is a suspect, and from which on a suspect runs alone.
 local SUSPECT = 2
 local ALONE = 3
 
@@ -11,10 +11,10 @@ local reply = { now_us, 1, 0, -1, 0, '', '', '', asked[1] and 1 or 0 }
 local announced, suspects = {}, {}
 local taken, bytes = 0, 0
 
--- The numbers of a delivery, with spaces.
+-- Formats the numbers of a delivery, with spaces.
 local function numbers_of(nth, delivery, attempt, due) return string.format('%d %d %d %d', nth, delivery, attempt, due) end
 
--- How much room a message takes after so many crashes.
+-- Returns the room that a message takes after the given number of crashes.
 local function room_for(crashes)
   return crashes >= ALONE and whole or crashes >= SUSPECT and 1 or 0
 end

@@ -1,11 +1,11 @@
--- How much one claim hands out.
+-- Limits how much one claim hands out.
 -- @exports proceed, fit
 -- @needs messages, most, asked, is_once
 -- @use finished (keeps)
 -- @use claim-reply (taken, bytes)
 
 local MAX_BYTES, MAX_KEPT_BYTES = 1048576, 262144
--- What is kept is copied.
+-- Messages that are kept are copied.
 local max_bytes = is_once and keeps and MAX_KEPT_BYTES or MAX_BYTES
 local rounds = 0
 
@@ -16,8 +16,8 @@ local function proceed(most_rounds)
   return true
 end
 
--- Shortens a list of ids by the size of their messages, to one at least, and answers how many are left. If no large message was ever
--- published, their sizes need not be asked for.
+-- Shortens a list of ids by the size of their messages, to one at least, and returns how many are left. If no large message was ever
+-- published, it need not ask for their sizes.
 local function fit(ids)
   if not asked[5] and max_bytes == MAX_BYTES then return #ids end
   local total, count = bytes, #ids

@@ -1,4 +1,4 @@
--- What a claim is told of the order and the limits of its topic.
+-- Reads the order and the limits of the topic from the arguments of a claim.
 -- @exports order_of_topic, key_max, key_rate, key_window, counts_due, key_lead, key_slack, key_ahead, is_limited
 -- @needs terms
 
@@ -8,6 +8,6 @@ local order_of_topic, key_max, key_rate, key_window, counts_due, key_lead, key_s
 )
 key_max, key_rate, key_window = tonumber(key_max) or 0, tonumber(key_rate) or 0, tonumber(key_window) or 0
 key_lead, key_slack, key_ahead = tonumber(key_lead) or 0, tonumber(key_slack) or 0, tonumber(key_ahead) or 0
--- Without a rate whatever is delivered begins at once.
+-- Without a rate every delivery begins at once.
 if key_rate == 0 then key_lead, key_slack, key_ahead = 0, 0, 0 end
 local is_limited = key_max > 0 or key_rate > 0

@@ -1,4 +1,4 @@
--- Adds to a counter, and answers what it is then. A counter that is not a number any more, or is too large, begins anew: a script
+-- Adds to a counter, and returns its new value. A counter that is not a number any more, or is too large, begins anew: a script
 -- must not fail at its end.
 -- @exports add
 -- @needs meta

@@ -1,5 +1,5 @@
--- Which of the dead letters in ARGV are still there. Each has `stride` arguments from `first` on, which begin with its stored id
--- and its death. Answers those found, as { n = number, id = stored id }, and a status for each: '1' found, '0' not.
+-- Finds which of the dead letters in ARGV are still there. Each has `stride` arguments from `first` on, which begin with its stored id
+-- and its death. Returns those found, as { n = number, id = stored id }, and a status for each: '1' found, '0' not.
 -- @exports dead_ids, ids_of
 -- @needs dead, ARGV
 

@@ -1,4 +1,4 @@
--- Reads when a message is to be due: '+ms' from `base` (epoch ms), or epoch ms.
+-- Reads the due time of a message: '+ms' from `base` (epoch ms), or epoch ms.
 -- @exports due_time
 
 local function due_time(spec, base)

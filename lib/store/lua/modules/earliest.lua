@@ -1,7 +1,7 @@
--- What becomes claimable in this call.
+-- Notes what becomes claimable in this call.
 -- @exports earliest, note
 
--- When the first of it is due.
+-- Due time of the first message of that.
 local earliest
 
 local function note(due)

@@ -1,4 +1,4 @@
--- Removes messages that have ended, and keeps what became of them if that is asked for. To be used before anything is written.
+-- Removes messages that have ended, and keeps their endings if that is asked for. Use this before anything is written.
 -- @exports head_of, record_of, keepable, finish
 -- @needs finished, endings, messages, deliveries, errors
 -- @use now (now)
@@ -13,17 +13,17 @@ if keeps then
   local UNKNOWN, MOST_COPIED = '-', 262144
   redis.call('HLEN', errors)
 
-  -- The first line of what is kept.
+  -- Returns the first line of an ending.
   function head_of(outcome, duration, process)
     return outcome .. ' ' .. (duration or UNKNOWN) .. ' ' .. (process or UNKNOWN)
   end
 
-  -- What is known of the deliveries of a message that waits.
+  -- Returns the delivery record of a message that waits.
   function record_of(id, due)
     return redis.call('HGET', deliveries, id) or format_record(NO_TOKEN, 0, 0, to_time(due))
   end
 
-  -- How many of the messages can end in one call, since their envelopes are copied; one at least.
+  -- Returns how many of the messages can end in one call, since their envelopes are copied; one at least.
   function keepable(ids)
     local total = 0
     for i = 1, #ids do
@@ -55,13 +55,14 @@ if keeps then
     end
     forget(kept, true)
     forget(lost)
-    -- As many as came, and as many again, so that a lower limit is reached.
+    -- Twice as many as were added, so that a lower limit is reached.
     local excess = greatest_count > 0 and math.min(redis.call('ZCARD', finished) - greatest_count, 2 * #ids) or 0
     if excess > 0 then drop(redis.call('ZRANGE', finished, 0, excess - 1)) end
   end
 end
 
--- At most 200 at a time, of 256 KiB in all or one of any size. They are in no set any more, or are about to leave it. `heads` are the first lines of what is kept, `records` the delivery records, in the order of the ids.
+-- At most 200 at a time, of 256 KiB in all or one of any size. They are in no set any more, or are about to leave it. `heads` are the first
+-- lines of the endings, `records` the delivery records, in the order of the ids.
 local function finish(ids, heads, records)
   if keeps and #ids > 0 then return keep_ended(ids, heads, records) end
   forget(ids)

@@ -1,12 +1,12 @@
--- What is kept of messages that have ended, if the owner asks for it. `finished` has when each of them ended, and `endings`
+-- Keeps data of messages that have ended, if the owner asks for it. `finished` has the time at which each of them ended, and `endings`
 --   '<outcome> <duration> <process>\n<delivery record>\n<failure JSON, or nothing>\n<envelope>'
 --   outcome   a acknowledged, c cancelled, d delivered at most once
---   duration  of the last handler call, in ms; - if it is not known
---   process   that has handled the message; - if it is not known
+--   duration  of the last handler call, in ms; - if not known
+--   process   that has handled the message; - if not known
 -- `finished` of meta, which is asked[1], has the limits: '<greatest age, ms> <greatest number>', -1 for none. With a greatest number of 0
--- nothing more is kept, and what is left of an earlier owner's stays until it is too old, or is being removed if there is no greatest age. What is
--- too old counts as gone, also before it is removed.
--- To be used before anything is written.
+-- nothing more is kept, and endings left by an earlier owner stay until they are too old, or are being removed if there is no greatest age.
+-- One that is too old counts as gone, even before it is removed.
+-- Use this before anything is written.
 -- @exports greatest_age, greatest_count, keeps, has_kept, is_kept, drop
 -- @needs finished, endings, messages, keyed, asked
 -- @use now (now)
@@ -27,12 +27,12 @@ if greatest_count then
   redis.call('HLEN', messages)
   redis.call('ZCARD', keyed)
 
-  -- Whether what ended at this score is kept.
+  -- Whether a message that ended at this score is kept.
   function is_kept(score)
     return has_kept and score and (greatest_age < 0 or to_time(score) + greatest_age > now)
   end
 
-  -- Removes what is kept of the given messages; at most 400 at a time. Another message may have the id by now.
+  -- Removes the endings of the given messages; at most 400 at a time. Another message may have the id by now.
   function drop(ids)
     if #ids == 0 then return end
     redis.call('ZREM', finished, unpack(ids))

@@ -1,4 +1,4 @@
--- Removes all that is stored of the given messages, except their place in a set; at most 200 at a time. If it fails, nothing is
+-- Removes everything stored of the given messages, except their place in a set; at most 200 at a time. If it fails, nothing is
 -- removed, provided that `deliveries` is a hash. With `keeps_names` they can still be found by id alone.
 -- @exports forget
 -- @needs messages, deliveries, errors, keyed
@@ -7,7 +7,7 @@
 local function forget(ids, keeps_names)
   if #ids == 0 then return end
   local has_errors = redis.call('HLEN', errors) > 0
-  -- All ids are searched at once for those with a key of their own: mostly there are none.
+  -- Searches all ids at once for those with a key of their own: mostly there are none.
   if not keeps_names and string.find(table.concat(ids), '\0', 1, true) then
     local with_key = {}
     for i = 1, #ids do

@@ -1,11 +1,11 @@
--- A failure is stored as JSON that ends with its history, '…,"history":[{…},{…}]}': the attempts that failed, the last one
--- first. No brace is inside of an entry, and no text in JSON can contain the name of the property with its quotes. Others may write white space.
+-- A failure is stored as JSON that ends with its history, '…,"history":[{…},{…}]}': the failed attempts, the last one first. An entry has no
+-- brace inside, and no text in JSON can contain the name of the property with its quotes. Other programs may write white space.
 -- @exports with_history
 -- @needs errors
 
 local HISTORY, MAX_HISTORY = '"history"%s*:%s*%[', 10
 
--- The failure with the history that is stored of the message behind its own.
+-- Returns the failure with the stored history of the message behind its own.
 local function with_history(id, failure)
   local stored = redis.call('HGET', errors, id)
   local _, stored_end = string.find(stored or '', HISTORY)

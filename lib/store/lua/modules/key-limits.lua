@@ -1,4 +1,4 @@
--- What limits of their key say about messages that are due.
+-- Applies the limits of keys to messages that are due.
 -- @exports CHUNK_OF_KEYS, load_states, permitted, may_come_again, may_begin_of, note_delivery, has_ended, wake_keys, store_states, next_rest, granted_at, begins_at
 -- @needs scheduled, blocked, queues, places, running, deliveries, rates, rated, resting
 -- @use now (now, now_up)
@@ -11,12 +11,12 @@
 -- @use claim-terms (key_max, key_rate, key_window, key_lead, key_slack, key_ahead)
 -- @use claim-mode (order_mode, has_keys)
 
--- At how many keys that have rested long enough a claim looks.
+-- Number of keys that have rested long enough at which a claim looks.
 local CHUNK_OF_KEYS = 100
 local load_states, permitted, may_come_again, may_begin_of, note_delivery, has_ended, wake_keys, store_states, next_rest
--- When deliveries that are granted now stand in the logs; 0 if keys have no rate.
+-- Time under which deliveries that are granted now stand in the logs; 0 if keys have no rate.
 local granted_at = 0
--- When they begin.
+-- Time at which they begin.
 local begins_at = now_up + key_lead
 
 if has_keys then
@@ -27,7 +27,7 @@ if has_keys then
     if #redis.call('ZRANGEBYSCORE', scheduled, '-inf', now, 'LIMIT', 0, 1) == 0 then begins_at = math.ceil(first_rest) end
   end
 
-  -- By key: how many deliveries may begin now by its rate (`free`), and how many more may be in flight (`room`).
+  -- By key: the number of deliveries that can begin now by its rate (`free`), and of more that can be in flight (`room`).
   local states, must_store = {}, {}
   local running_members = {}
 
@@ -37,7 +37,7 @@ if has_keys then
     state.room = math.max(0, key_max - others - state.begun)
   end
 
-  -- What is known of the keys of these messages, or of these keys.
+  -- Loads the states of the keys of these messages, or of these keys.
   function load_states(ids)
     local keys, is_listed = {}, {}
     for i = 1, #ids do
@@ -52,7 +52,7 @@ if has_keys then
     for i = 1, #keys do
       local key = keys[i]
       local rests_until, log = string.match(records[i] or '', '^(%d+)(.*)$')
-      -- What comes free while a claim is on its way and back is claimed together: else each part of it takes a claim again and again.
+      -- Deliveries that come free while a claim is on its way and back are claimed together: else each part of them takes another claim.
       local times, counts, used, is_ahead, opens = read_log(log, key_rate, key_window, begins_at, 2 * key_ahead)
       if is_ahead then must_store[key] = true end
       local state = { times = times, counts = counts, opens = opens, granted = 0, begun = 0, free = math.huge, room = math.huge }
@@ -65,28 +65,28 @@ if has_keys then
     end
   end
 
-  -- When the next delivery of a key may begin of which none may now.
+  -- Returns when the next delivery can begin of a key of which none can now.
   local function next_time(state)
     if state.rests_until > begins_at then return state.rests_until end
-    -- Without a log it is this claim that grants what its rate allows.
+    -- Without a log, this claim grants all that the rate allows.
     return (state.opens or begins_at + key_slack) + key_window + 1
   end
 
-  -- When it may be claimed then, if it is in no set but one that claims go through by time.
+  -- Returns when it can be claimed then, if it is only in a set that claims go through by time.
   local function claimed_from(time) return math.max(now_up, time - key_lead) end
 
   local function rest(members)
     if #members > 0 then redis.call('ZADD', resting, unpack(members)) end
   end
 
-  -- The record of the head of an ordered key says when it was due, since its score does not any more.
+  -- Keeps the due time of the head of an ordered key in its record, since its score no longer says it.
   local function keep_due(id, due)
     if redis.call('HGET', deliveries, id) then return end
     redis.call('HSET', deliveries, id, format_record(NO_TOKEN, 0, 0, due))
   end
 
-  -- Those of the messages that are due, and in no set now, which may be delivered, with their due times. The others are parked; in an ordered
-  -- topic, where each is the only one of its key, they are due again when they may be.
+  -- Returns those of the messages, due and in no set now, that can be delivered, with their due times. The others are parked; in an ordered topic,
+  -- where each is the only one of its key, they are due again when they can be delivered.
   function permitted(ids, dues)
     load_states(ids)
     local allowed, allowed_dues, parked, queued, later, rests = {}, {}, {}, {}, {}, {}
@@ -117,7 +117,7 @@ if has_keys then
     return allowed, allowed_dues
   end
 
-  -- Whether a message whose lease has ended may be delivered again; else answers when. It is in flight, whatever its key allows.
+  -- Returns whether a message whose lease has ended can be delivered again, else when. It is in flight, whatever its key allows.
   function may_come_again(id)
     local state = states[key_of(id)]
     if state.free <= 0 then return false, claimed_from(next_time(state)) end
@@ -125,7 +125,7 @@ if has_keys then
     return true
   end
 
-  -- Whether a message that is parked may begin, though its key does not rest.
+  -- Whether a parked message can begin: the limits of its key allow it, and its key does not rest.
   function may_begin_of(id)
     local key = key_of(id)
     local state, looks_at = states[key], redis.call('ZSCORE', resting, key)
@@ -134,7 +134,7 @@ if has_keys then
     return true
   end
 
-  -- A message is delivered. `is_fresh`: it was not in flight before.
+  -- Notes that a message is delivered. `is_fresh`: it was not in flight before.
   function note_delivery(id, is_fresh)
     local key = key_of(id)
     local state = states[key]
@@ -146,7 +146,7 @@ if has_keys then
     end
   end
 
-  -- Deliveries have ended in this claim.
+  -- Notes that deliveries have ended in this claim.
   function has_ended(ids)
     for i = 1, #ids do
       local key = key_of(ids[i])
@@ -154,7 +154,7 @@ if has_keys then
     end
   end
 
-  -- The head of an ordered key is due when it was, and not when a limit was to let it begin.
+  -- Makes the head of an ordered key due when it was before, and not when a limit was to let it begin.
   local function take_back_head(key)
     local head = redis.call('HGET', places, head_field(key))
     local score = head and redis.call('ZSCORE', scheduled, head)
@@ -164,7 +164,7 @@ if has_keys then
     return 1
   end
 
-  -- Takes back what was held back of keys that rest and may go on by now, up to so many.
+  -- Takes back messages of resting keys that can go on by now, up to the given number.
   function wake_keys(keys, most)
     if #keys == 0 then return end
     local take = order_mode == 'limits' and take_back or take_back_head
@@ -188,7 +188,7 @@ if has_keys then
     rest(rests)
   end
 
-  -- Writes what was delivered, and forgets what counts no more, a little more than is written.
+  -- Writes the deliveries, and forgets those that no longer count, a few more than it writes.
   function store_states()
     local fields, ends = {}, {}
     if key_rate > 0 then
@@ -213,12 +213,12 @@ if has_keys then
     end
   end
 
-  -- When to claim again for a key; if nothing waits for that, when all that is known of keys can be forgotten. nil for never.
+  -- Returns when to claim again for a key; if nothing waits for that, when all states of keys can be forgotten. nil for never.
   function next_rest(is_idle)
     local at = redis.call('ZRANGE', resting, 0, 0, 'WITHSCORES')[2]
     if at then return math.min(math.max(0, to_time(at) - key_lead - key_ahead), now + LONGEST) end
     at = is_idle and redis.call('ZREVRANGE', rated, 0, 0, 'WITHSCORES')[2]
-    -- Nothing is late that is only forgotten.
+    -- Forgetting is not urgent.
     return at and tonumber(at) <= now + LONGEST and math.max(to_time(at) + 1, now + 1000) or nil
   end
 end

@@ -1,4 +1,4 @@
--- Notes the length of an envelope that is over 10 KiB and the longest so far. Claims go by it; most topics never see one.
+-- Notes the length of an envelope that is over 10 KiB and the longest so far. Claims go by that length; most topics never see such an envelope.
 -- @exports note_length
 -- @needs meta
 

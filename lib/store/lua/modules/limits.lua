@@ -1,8 +1,8 @@
--- In a topic without an order, what is due and is held back by a limit of its key is parked: it is in `blocked` and `queues`, with arrival 0.
--- `running` has '<key> NUL <stored id>' of each delivery that counts against what may be in flight of its key, all with score 0. Claims park
+-- In a topic without an order, a due message held back by a limit of its key is parked: it is in `blocked` and `queues`, with arrival 0.
+-- `running` has '<key> NUL <stored id>' of each delivery that counts against the limit of its key on what is in flight, all with score 0. Claims park
 -- messages and take them back; the end of a delivery takes back one, unless its key rests.
--- `rates` has of a key '<until when nothing of it may begin, ms><a space and its log, see rate-log.lua>', 0 if it may; `rated` until when that
--- counts. `resting` has of a key, of which messages wait for that, when the next one may begin.
+-- `rates` has of a key '<until when nothing of it can begin, ms><a space and its log, see rate-log.lua>', 0 if it can; `rated` has until when that
+-- counts. `resting` has, of a key with messages that wait for that, when the next one can begin.
 -- @exports take_back, leave_limits
 -- @needs scheduled, blocked, queues, running, resting, order_mode
 -- @use now (now)
@@ -15,7 +15,7 @@ local take_back, leave_limits
 if order_mode == 'limits' then
   redis.call('ZCARD', running)
 
-  -- Makes up to so many messages of a key claimable that are parked. Answers how many, and the due time of the first of them.
+  -- Makes parked messages of a key claimable, up to the given number. Returns how many, and the due time of the first of them.
   function take_back(key, most)
     local queued = redis.call('ZRANGEBYLEX', queues, '[' .. key .. '\0', '(' .. key .. '\1', 'LIMIT', 0, most)
     if #queued == 0 then return 0, nil end
@@ -23,7 +23,7 @@ if order_mode == 'limits' then
     for i = 1, #queued do ids[i] = id_in_queue(queued[i], key) end
     local scores = redis.call('ZMSCORE', blocked, unpack(ids))
     for i = 1, #ids do
-      -- What is not blocked is no message of this queue: another program has written it.
+      -- An entry that is not blocked is no message of this queue: another program has written it.
       if scores[i] then
         members[#members + 1] = string.format('%d', to_time(scores[i]))
         members[#members + 1] = ids[i]
@@ -35,14 +35,14 @@ if order_mode == 'limits' then
     return #members / 2, tonumber(members[1])
   end
 
-  -- Messages count no more against the limits of their keys; up to 200. Answers the earliest due time of those that may begin in their place.
+  -- Stops counting messages against the limits of their keys; up to 200. Returns the earliest due time of those that can begin in their place.
   function leave_limits(ids)
     local entries, others, earliest = {}, {}, nil
     for i = 1, #ids do entries[i] = key_of(ids[i]) .. '\0' .. ids[i] end
     redis.call('ZREM', running, unpack(entries))
     if redis.call('ZCARD', blocked) == 0 then return nil end
     local scores = redis.call('ZMSCORE', blocked, unpack(ids))
-    -- Those that are parked go first, so that none of them is taken back.
+    -- Parked ones go first, so that none of them is taken back.
     for i = 1, #ids do
       if scores[i] then
         redis.call('ZREM', blocked, ids[i])
@@ -54,7 +54,7 @@ if order_mode == 'limits' then
     local rests = #others > 0 and redis.call('ZMSCORE', resting, unpack(others)) or {}
     for i = 1, #others do
       local rests_until = tonumber(rests[i] or 0)
-      -- The end of its rest takes back what may begin then.
+      -- If the key rests, the end of the rest takes messages back.
       if rests_until <= now or rests_until > now + LONGEST then
         local _, due = take_back(others[i], 1)
         if due and (not earliest or due < earliest) then earliest = due end

@@ -1,11 +1,11 @@
--- What is said of the messages of a publish beside their ids and envelopes.
+-- Reads the data of the messages of a publish beside their ids and envelopes.
 -- @exports due_specs, on_duplicates, waits, tag_lists
 -- @needs columns
 -- @use times (MAX_TIME)
 
--- Each is text in a line of its own. Tags come last, since they may have line breaks.
+-- Each is text in a line of its own. Tags come last, since they can have line breaks.
 --   due_specs      one for all, or one a message with commas; '+ms' from now, or epoch ms
---   on_duplicates  a letter for all, or one a message; e reject, i ignore, r replace, s: the sooner of both due times, n: there can be none
+--   on_duplicates  a letter for all, or one a message; e reject, i ignore, r replace, s: the sooner of both due times, n: no duplicate is possible
 --   max_waits      '' if no message has a longest wait; else one a message with commas, in ms, -1 for none
 --   tag_lists      '' if no message has tags; else of each message its tags with NUL behind each, and another NUL
 local column = { string.match(columns, '^([^\n]*)\n([^\n]*)\n([^\n]*)\n(.*)$') }

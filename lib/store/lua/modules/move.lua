@@ -1,4 +1,4 @@
--- Gives a message that waits another due time; in an ordered topic also the place that goes with it. All else of it stays as it is.
+-- Gives a message that waits another due time; in an ordered topic also the place that goes with it. Everything else stays as it is.
 -- @exports move
 -- @needs scheduled, deliveries, order_mode
 -- @use record (NO_TOKEN, parse_record, first_mark, format_record)

@@ -1,4 +1,4 @@
--- Whether a report of this number is newer than a stored one, which is JSON that begins with '[number,'.
+-- Compares reports: whether one of this number is newer than a stored one, which is JSON that begins with '[number,'.
 -- @exports is_newer
 
 local function is_newer(number, stored)

@@ -1,4 +1,4 @@
--- The server's clock: `now` in ms rounded down decides what is due, `now_up` rounded up is what delays are added to, so
+-- The server's clock: `now` in ms rounded down decides what is due; delays are added to `now_up`, rounded up, so
 -- that nothing is ever early. `now_us` (microseconds) leads every reply.
 -- @exports now_us, now, now_up
 

@@ -1,4 +1,4 @@
--- Whoever publishes knows whether the topic is ordered. Limits of keys concern only what is there already, and only if they hold any back.
+-- The publisher knows whether the topic is ordered. Limits of keys concern only messages that exist already, and only if they hold any back.
 -- @exports is_ordered
 -- @needs blocked, order_mode
 -- @use message-columns (on_duplicates)

@@ -1,5 +1,5 @@
 -- An ordered topic hands out one message of a key at a time. Only the first of each key, its head, is in `scheduled` or in flight, or
--- dead if dead letters block. Those behind it are in `blocked` and `queues`, see queues.lua. What has begun stays the head until it is
+-- dead if dead letters block. Those behind it are in `blocked` and `queues`, see queues.lua. A message that has begun stays the head until it is
 -- done.
 -- `places` has:
 --   mode        'block' if dead letters keep their key, 'continue' if they do not; 'limits' if there is no order, but limits hold messages
@@ -7,7 +7,7 @@
 --   arrivals    how many messages were placed so far
 --   head:<key>  stored id of the head
 --   place:<id>  '<arrival> <deliveries>' of a message when it was placed; it has begun if there were more deliveries since
--- To be used before anything is written.
+-- Use this before anything is written.
 -- @exports place_of, reserve_arrivals, leads, promote, line_up_in_order, leave_order
 -- @needs scheduled, inflight, dead, blocked, queues, places, deliveries, order_mode
 -- @use times (MAX_TIME, to_time)
@@ -26,7 +26,7 @@ end
 
 -- Other topics do without all this.
 if order_mode and order_mode ~= 'limits' then
-  -- nil if nothing is stored, or what cannot be read.
+  -- Returns the place of a message; nil if none is stored, or it cannot be read.
   function place_of(id)
     local nth, delivered = string.match(redis.call('HGET', places, PLACE .. id) or '', '^(%d+) (%d+)$')
     nth, delivered = tonumber(nth), tonumber(delivered)
@@ -34,7 +34,7 @@ if order_mode and order_mode ~= 'limits' then
   end
 
   local arrival, reserved = 0, 0
-  -- Takes the numbers for the next `n` messages that are placed with one command.
+  -- Reserves the numbers for the next `n` messages that are placed, with one command.
   function reserve_arrivals(n)
     local last = redis.pcall('HINCRBY', places, 'arrivals', n)
     if type(last) == 'table' or last < n or last > MAX_TIME then
@@ -71,16 +71,16 @@ if order_mode and order_mode ~= 'limits' then
       )
   end
 
-  -- Makes room for a message that is due before the head of its key, if that has not begun. Answers whether it has made any.
+  -- Makes room for a message that is due before the head of its key, if the head has not begun. Returns whether it has.
   local function displace(head, due)
     local score = redis.call('ZSCORE', scheduled, head)
     if not score or due >= tonumber(score) then return false end
     local nth, delivered = place_of(head)
     local record = redis.call('HGET', deliveries, head)
     local _, delivered_now, _, head_due = parse_record(record)
-    -- Of a head whose record cannot be read nobody knows whether it has begun.
+    -- If the record of the head cannot be read, it is unknown whether it has begun.
     if not nth or delivered_now > delivered or record and not head_due then return false end
-    -- What a limit of its key holds back is in `scheduled` for when it may begin.
+    -- A head held back by a limit of its key is in `scheduled` for when it can begin.
     head_due = head_due or to_time(score)
     if due >= head_due then return false end
     redis.call('ZREM', scheduled, head)
@@ -88,8 +88,8 @@ if order_mode and order_mode ~= 'limits' then
     return true
   end
 
-  -- Gives a place to a message that is in no set and was delivered so often. Answers its due time if it is the head of its key now,
-  -- else nil.
+  -- Gives a place to a message that is in no set and had the given number of deliveries. Returns its due time if it is the head of its key
+  -- now, else nil.
   function line_up_in_order(id, due, delivered)
     local nth, key = next_arrival(), key_of(id)
     local place = string.format('%d %d', nth, delivered)
@@ -102,7 +102,7 @@ if order_mode and order_mode ~= 'limits' then
     return schedule_head(id, due, PLACE .. id, place)
   end
 
-  -- Makes the first of those that wait behind a head the next one. Answers its due time, nil if there is none.
+  -- Makes the first of those that wait behind a head the next one. Returns its due time, nil if there is none.
   function promote(key)
     for _ = 1, MOST_DROPPED do
       local queued = redis.call('ZRANGEBYLEX', queues, '[' .. key .. '\0', '(' .. key .. '\1', 'LIMIT', 0, 1)[1]
@@ -110,7 +110,7 @@ if order_mode and order_mode ~= 'limits' then
       redis.call('ZREM', queues, queued)
       local id = id_in_queue(queued, key)
       local score = redis.call('ZSCORE', blocked, id)
-      -- What is not blocked is no message of this queue: another program has written it.
+      -- An entry that is not blocked is no message of this queue: another program has written it.
       if score then
         redis.call('ZREM', blocked, id)
         return schedule_head(id, to_time(score))
@@ -120,7 +120,7 @@ if order_mode and order_mode ~= 'limits' then
     return nil
   end
 
-  -- Takes messages out of the order of their keys, up to 200: they are done, or are to be placed anew. Answers the earliest due time of those
+  -- Takes messages out of the order of their keys, up to 200: they are done, or are to be placed anew. Returns the earliest due time of those
   -- that come next.
   function leave_order(ids)
     local head_fields, place_fields, earliest = {}, {}, nil
@@ -129,7 +129,7 @@ if order_mode and order_mode ~= 'limits' then
       place_fields[i] = PLACE .. ids[i]
     end
     local heads, led = redis.call('HMGET', places, unpack(head_fields)), {}
-    -- Those that are blocked go first, so that none of them becomes the next one.
+    -- Blocked ones go first, so that none of them becomes the next one.
     for i = 1, #ids do
       local id = ids[i]
       if heads[i] == id then

@@ -16,7 +16,7 @@ local function hasten_move(command, key, size, accesses)
   if size - outgrown <= outgrown * SHORTLY then redis.call(command, key, unpack(accesses)) end
 end
 
--- To be called once `added` messages were stored, 200 at most.
+-- Call this once `added` messages were stored, 200 at most.
 local function hasten_moves(added)
   local size = redis.call('HLEN', messages)
   if size < LEAST_SIZE then return end

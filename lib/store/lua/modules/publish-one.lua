@@ -18,10 +18,10 @@
 local CREATED, REPLACED = '1', '4'
 local REJECTED, IGNORED = '2', '3'
 local REJECTED_AS = { a = '5', c = '6', d = '7' }
--- Of what is kept of finished messages.
+-- Most bytes of endings that are read.
 local MOST_READ = 262144
 
--- A message that is in no set.
+-- Schedules a message that is in no set.
 local function enqueue(id, due)
   if order_mode then
     note(line_up(id, due, 0))
@@ -31,8 +31,8 @@ local function enqueue(id, due)
   end
 end
 
--- However often a message is replaced, it is due at most its longest wait after its first publish. Answers the due time and the
--- mark that remembers the first publish. It is never taken to be later than now, whatever a clock or another program has done.
+-- Bounds a due time: however often a message is replaced, it is due at most its longest wait after its first publish. Returns the due time
+-- and the mark that remembers the first publish, which is never taken to be later than now, whatever a clock or another program has done.
 local function limited(n, due, mark)
   local first = first_mark(mark)
   local max_wait = waits and waits[n]
@@ -53,8 +53,8 @@ end
 
 local bytes_read = 0
 
--- What became of a message that is kept, as the digit of a publish that it rejects and its due time; nil if none is kept. What
--- cannot be read counts as not kept. Endings may be long: once enough of them was read, only that they are there is said.
+-- Returns the outcome of a message that is kept, as the digit of a publish that it rejects, and its due time; nil if none is kept. One that
+-- cannot be read counts as not kept. Endings can be long: once enough of them was read, it says only that they are there.
 local function ending_of(id)
   local score = redis.call('ZSCORE', finished, id)
   if not is_kept(score) then return nil end
@@ -67,7 +67,7 @@ local function ending_of(id)
   return REJECTED_AS[outcome], due or to_time(score)
 end
 
--- The id is not that of a message; it may still be taken by one that has ended.
+-- Stores a message whose id no other has, unless one that has ended still takes it.
 local function store_unless_ended(n, id, envelope, due, on_duplicate)
   if has_kept then
     local rejected, last_due = ending_of(id)
@@ -78,7 +78,7 @@ local function store_unless_ended(n, id, envelope, due, on_duplicate)
   return store(n, id, envelope, due)
 end
 
--- The id exists, or is still taken, came twice in this call, or has a longest wait.
+-- Publishes a message whose id exists, or is still taken, or came twice in this call, or that has a longest wait.
 local function publish_one(n, id, envelope, due, on_duplicate)
   local stored = redis.call('HGET', messages, id)
   if not stored then return store_unless_ended(n, id, envelope, due, on_duplicate) end
@@ -88,11 +88,11 @@ local function publish_one(n, id, envelope, due, on_duplicate)
   local state = score and 'scheduled'
     or redis.call('ZSCORE', inflight, id) and 'inflight'
     or redis.call('ZSCORE', dead, id) and 'dead'
-  -- What a limit of its key holds back in an order is in `scheduled` for when it may begin.
+  -- In an order, a message held back by a limit of its key is in `scheduled` for when it can begin.
   local current_due = to_time(is_ordered and score and last_due or score or replaced_until(mark) or last_due or now)
 
   if not state then
-    -- An envelope in no set, left by damage from outside: nobody will ever deliver it.
+    -- An envelope in no set, left by damage from outside: it would never be delivered.
     add('repaired', 1)
     forget({ id })
     if order_mode then note(leave_line(id)) end
@@ -107,7 +107,7 @@ local function publish_one(n, id, envelope, due, on_duplicate)
   if on_duplicate == 'i' then return IGNORED, current_due end
   if on_duplicate ~= 'r' then return REJECTED, current_due end
 
-  -- What was delivered has no such mark any more, so its count begins anew.
+  -- A message that was delivered no longer has such a mark, so its wait begins anew.
   local first
   due, first = limited(n, due, mark)
   redis.call('HSET', messages, id, envelope)

@@ -16,7 +16,7 @@ for n = 1, tag_lists == '' and 0 or (#ARGV - FIRST + 1) / 2 do
   end
 end
 
--- Has messages be found by their tags; by the numbers of those that carry some, 200 at most.
+-- Makes messages findable by their tags; takes the numbers of those that carry some, 200 at most.
 local function tag(numbers)
   local fields, members = {}, {}
   for i = 1, #numbers do

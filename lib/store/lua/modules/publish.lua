@@ -21,14 +21,14 @@ local head_before = head_due()
 
 local answer = earlier_answer()
 if answer then
-  -- WAIT speaks only of what its own connection has written, and a repeat may come over another one than the first run.
+  -- WAIT covers only the writes of its own connection, and a repeat may come over another one than the first run.
   redis.call('PEXPIRE', answered, REMEMBER_MS)
   return { now_us, answer }
 end
 
 local function refusal(spec) return redis.error_reply('REFUSED a due time is no time: ' .. spec) end
 
--- Scores are written as text, since Redis turns a number into one with 17 digits, which takes long.
+-- Scores are written as text, since Redis formats a number with 17 digits, which takes long.
 local due_of_all, score_of_all, dues, scores = nil, nil, {}, {}
 if string.find(due_specs, ',', 1, true) then
   local last, due, score
@@ -47,8 +47,8 @@ else
   score_of_all = string.format('%d', due_of_all)
 end
 
--- By place: the envelopes that are there already, and when those have ended that are kept. By id: what came in this call. nil if
--- there can be neither.
+-- By place: the envelopes that exist already, and the ends of messages that are kept. By id: what came in this call. nil if no duplicate
+-- is possible.
 local known, ended
 if on_duplicates ~= 'n' then
   local ids = {}
@@ -78,7 +78,7 @@ for at = FIRST, #ARGV, 2 do
   end
 end
 
--- All ids are searched at once for those with a key of their own: mostly there are none.
+-- Searches all ids at once for those with a key of their own: mostly there are none.
 if string.find(table.concat(members), '\0', 1, true) then
   for at = 2, #members, 2 do
     if string.find(members[at], '\0', 1, true) then

@@ -1,16 +1,16 @@
--- Until when deliveries that were granted may begin, as '<ms> <count> <ms> <count> …', the earliest first. It stays short: if more may be
--- granted within the window of a limit than MOST_TIMES, times are rounded up.
+-- A log has the times until which granted deliveries can begin, as '<ms> <count> <ms> <count> …', the earliest first. It stays short: if more can
+-- be granted within the window of a limit than MOST_TIMES, times are rounded up.
 -- @exports read_log, add_to_log, format_log
 -- @use now (now)
 
 local MOST_TIMES = 128
--- How far a time may lie ahead: MAX_BEGIN_WINDOW and a grain. Beyond, the clock was set back.
+-- Furthest that a time can lie ahead: MAX_BEGIN_WINDOW and a grain. Beyond, the clock was set back.
 local MOST_AHEAD = 120000
 
 local function grain_of(max, window) return max > MOST_TIMES and math.ceil(window / MOST_TIMES) or 1 end
 
--- What a log has that may count: times, counts, the sum of those that count against deliveries that begin at a time, whether the log has to be
--- stored anew, and the first time that counts, or the last one that is no later than that by more than `gather`.
+-- Reads the entries of a log that can count: times, counts, the sum of those that count against deliveries that begin at a time, whether the log
+-- has to be stored anew, and the first time that counts, or the last one that is no later than that by more than `gather`.
 local function read_log(text, max, window, begin, gather)
   local oldest, since, latest = now - window, begin - window, now + MOST_AHEAD
   local times, counts, sum, is_ahead, first, last = {}, {}, 0, false, nil, nil
@@ -30,7 +30,7 @@ local function read_log(text, max, window, begin, gather)
   return times, counts, sum, is_ahead, last
 end
 
--- Notes that so many were granted that begin by then. Answers the time under which that stands in the log.
+-- Notes the number of granted deliveries that begin by a time. Returns the time under which that stands in the log.
 local function add_to_log(times, counts, granted, max, window, by)
   local grain = grain_of(max, window)
   local time, at = math.ceil(by / grain) * grain, #times + 1

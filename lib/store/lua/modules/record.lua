@@ -31,13 +31,13 @@ local function parse_record(record)
   return token, delivery, attempt, due, mark or '', crashes
 end
 
--- When the message that has replaced this one is due; nil if none has.
+-- Returns when the message that has replaced this one is due; nil if none has.
 local function replaced_until(mark)
   local due = tonumber(string.match(mark, '^r(%d+)f?%d*$'))
   return due and due <= MAX_TIME and due or nil
 end
 
--- The part of a mark that says when the message that waits, or will, was published first; nil if none does.
+-- Returns the part of a mark that says when the message that waits, or will, was published first; nil if there is none.
 local function first_mark(mark) return string.match(mark, 'f%d+$') end
 
 local function format_record(token, delivery, attempt, due, mark)

@@ -5,13 +5,13 @@
 -- @use wake (head_due, wake)
 -- @use lines (leave_lines)
 
--- To be called before anything is written. The type of the set itself shows when it is read.
+-- Call this before anything is written. The type of the set itself shows when it is read.
 local function assert_removable()
   assert_sets(keyed)
   assert_hashes(messages, deliveries, errors)
 end
 
--- Removes messages from a set, and by `clean` all that is stored of them; at most 200 at a time. Those that they have blocked may be due.
+-- Removes messages from a set, and by `clean` everything stored of them; at most 200 at a time. Those that they have blocked may be due.
 local function remove(set, ids, clean)
   if #ids == 0 then return end
   local head_before = order_mode and head_due()

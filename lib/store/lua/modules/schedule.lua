@@ -1,5 +1,5 @@
--- A record of `schedules` is a line that tells its state, a line break, and the rest, which only clients read. Its state is
--- compared as it is: each write gives it another one.
+-- A record of `schedules` is a line with its state, a line break, and the rest, which only clients read. Its state is compared
+-- as it is: each write gives it another one.
 -- @exports schedule_parts, is_score
 -- @use times (MAX_TIME)
 
@@ -9,7 +9,7 @@ local function schedule_parts(record)
   return state or record, rest or ''
 end
 
--- When a schedule publishes next, as a score: epoch ms, or inf for never. Anything else is refused before anything is written.
+-- Whether a text is the next time of a schedule, as a score: epoch ms, or inf for never. Anything else is refused before anything is written.
 local function is_score(text)
   local time = tonumber(text)
   return text == 'inf' or time and time >= 0 and time <= MAX_TIME

@@ -1,4 +1,4 @@
--- What the end of a delivery means for its whole key.
+-- Applies the end of a delivery to its whole key.
 -- @exports rest_key, give_back
 -- @needs places, rates, rated, resting, outcomes, order_mode
 -- @use now (now)
@@ -8,7 +8,7 @@
 
 local rest_key, give_back
 if outcomes ~= 'a' then
-  -- Nothing of the key of this message begins before that.
+  -- Lets the key of this message rest: nothing of it begins before the given time.
   function rest_key(id, rests_until)
     local key = key_of(id)
     local before, log = string.match(redis.call('HGET', rates, key) or '', '^(%d+)(.*)$')
@@ -16,12 +16,12 @@ if outcomes ~= 'a' then
     if before <= now + LONGEST then rests_until = math.max(rests_until, before) end
     redis.call('HSET', rates, key, string.format('%d', rests_until) .. (log or ''))
     redis.call('ZADD', rated, 'GT', string.format('%d', rests_until), key)
-    -- What is parked by then is found when the key has rested.
+    -- Messages parked by then are found when the key has rested.
     redis.call('ZADD', resting, string.format('%d', rests_until), key)
     if not order_mode then redis.call('HSET', places, 'mode', 'limits') end
   end
 
-  -- A delivery that was no handler call does not count against the rate of its key.
+  -- Takes a delivery out of the log: one without a handler call does not count against the rate of its key.
   function give_back(id, granted_at)
     local key = key_of(id)
     local rests_until, log = string.match(redis.call('HGET', rates, key) or '', '^(%d+)(.*)$')

@@ -10,9 +10,9 @@
 -- @use earliest (earliest, note)
 -- @use settle-key (rest_key, give_back)
 
--- By stored id, which deliveries have ended in this call.
+-- Deliveries that have ended in this call, by stored id.
 local ended = {}
--- Those that have ended, how, and their numbers among the deliveries of this call.
+-- Messages that have ended, how, and their numbers among the deliveries of this call.
 local gone, gone_as, places_of = {}, {}, {}
 local head_before = order_mode and head_due() or nil
 local counts = { acked = 0, retried = 0, died = 0, cancelled = 0, expired = 0, stale = 0 }
@@ -28,7 +28,7 @@ local function reschedule(id, due, delivery, attempt, mark)
   note(due)
 end
 
--- What has replaced a message is another one, with a place of its own.
+-- Schedules the message that has replaced another one, with a place of its own.
 local function schedule_replacement(id, mark)
   local due, first = replaced_until(mark), first_mark(mark)
   if not order_mode then return reschedule(id, due, 0, 0, first) end
@@ -37,7 +37,7 @@ local function schedule_replacement(id, mark)
   note(line_up(id, due, 0))
 end
 
--- The first delivery has no earlier failures to look for.
+-- Stores a failure. The first delivery has no earlier ones to look for.
 local function keep(id, failure, delivery)
   redis.call('HSET', errors, id, delivery > 1 and with_history(id, failure) or failure)
 end
@@ -49,7 +49,7 @@ local function remove(n, counter)
   count(counter)
 end
 
--- Ends the delivery of this number; answers the digit.
+-- Ends the delivery of this number; returns the digit.
 local function settle(n, token, outcome, delay, failure)
   local id, record = ids[n], records[n]
   local current, delivery, attempt, due, mark = parse_record(record)

@@ -1,6 +1,6 @@
 -- Messages are found by their tags. `tags` has those of each message that carries some: stored id -> tags, with NUL between them; `tagged` has '<tag> NUL <stored id>' for
--- each of them, all with score 0. meta has `tagged`, which is asked[2], once a message was published with tags: until then nobody looks.
--- To be used before anything is written.
+-- each of them, all with score 0. meta has `tagged`, which is asked[2], once a message was published with tags: until then tags are not looked up.
+-- Use this before anything is written.
 -- @exports has_tags, MANY_MEMBERS, split_tags, carries, untag, list_tagged
 -- @needs tags, tagged, asked
 
@@ -14,7 +14,7 @@ if has_tags then
   redis.call('HLEN', tags)
   redis.call('ZCARD', tagged)
 
-  -- The tags of what is stored as such, by whichever program.
+  -- Reads stored tags, written by any program.
   function split_tags(text)
     local result = {}
     for tag in string.gmatch(text, '[^%z]+') do
@@ -31,7 +31,7 @@ if has_tags then
     return false
   end
 
-  -- Messages that are gone, or get other tags, are not found by theirs any more; at most 200 at a time.
+  -- Removes the tags of messages that are gone, or get other ones; at most 200 at a time.
   function untag(ids)
     local stored, with_tags, members = redis.call('HMGET', tags, unpack(ids)), {}, {}
     for i = 1, #ids do
@@ -48,7 +48,7 @@ if has_tags then
     if #with_tags > 0 then redis.call('HDEL', tags, unpack(with_tags)) end
   end
 
-  -- Which of the messages that carry a tag come behind this stored id, and what is in `tags` of each.
+  -- Returns the messages that carry a tag and come behind this stored id, and the entry of each in `tags`.
   function list_tagged(tag, after, limit)
     local from = after == '' and '[' .. tag .. '\0' or '(' .. tag .. '\0' .. after
     local members = redis.call('ZRANGEBYLEX', tagged, from, '(' .. tag .. '\1', 'LIMIT', 0, limit)

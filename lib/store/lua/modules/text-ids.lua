@@ -1,11 +1,11 @@
--- Stored ids are text in UTF-8. What another program has written under an id that is not text gets one that is, since clients
--- could not name it.
+-- Stored ids are text in UTF-8. A message that another program has written under an id that is not text gets one that is, since
+-- clients could not name it.
 -- @exports give_text_id
 -- @needs messages, deliveries, errors, keyed
 -- @use envelopes (has_envelope)
 -- @use text (as_text)
 
--- Moves what is stored under an id that is not text to one that is, except its place in a set; answers the new id.
+-- Moves everything stored under an id that is not text to one that is, except its place in a set; returns the new id.
 local function give_text_id(id)
   local name = as_text(id)
   if name == id then return id end

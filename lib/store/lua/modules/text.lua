@@ -1,7 +1,7 @@
 -- Text in UTF-8.
 -- @exports as_text
 
--- How many bytes from `at` on are one character; 0 if none are.
+-- Returns how many bytes from `at` on are one character; 0 if none are.
 local function character_length(text, at)
   local first, second = string.byte(text, at, at + 1)
   if first < 0x80 then return 1 end
@@ -16,7 +16,7 @@ local function character_length(text, at)
   return length
 end
 
--- The same text, with each byte that is not part of a character as '\xHH'.
+-- Returns the same text, with each byte that is not part of a character as '\xHH'.
 local function as_text(id)
   if not string.find(id, '[\128-\255]') then return id end
   local parts, at = {}, 1

@@ -4,10 +4,10 @@
 -- @exports MAX_TIME, LONGEST, to_time
 
 local MAX_TIME = 8640000000000000
--- 10 years, the longest that can be asked for: what lies further ahead was not written here.
+-- 10 years, the longest that can be asked for: a time further ahead was not written here.
 local LONGEST = 315576000000
 
--- A score as a whole number of milliseconds within the bounds.
+-- Converts a score to a whole number of milliseconds within the bounds.
 local function to_time(score)
   return math.floor(math.max(0, math.min(tonumber(score), MAX_TIME)))
 end

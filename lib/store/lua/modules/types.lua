@@ -1,4 +1,4 @@
--- A write to a key that holds another type than ours fails, and what the script has written before stays. So a script reads
+-- A write to a key that holds another type than ours fails, and earlier writes of the script stay. So a script reads
 -- all keys that it may write to first: if one is of another type it fails here, with nothing written, and the caller sets
 -- that key aside (set-keys-aside).
 -- @exports assert_sets, assert_hashes

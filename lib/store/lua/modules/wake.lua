@@ -1,4 +1,4 @@
--- Tells a partition's owner of what is due earlier than what it waits for.
+-- Signals a partition's owner when a message is due earlier than the one that it waits for.
 -- @exports head_due, wake
 -- @needs scheduled, wake_command, channel
 
@@ -7,7 +7,7 @@ local function head_due()
   return head[2] and tonumber(head[2]) or nil
 end
 
--- Signals if `due` comes before what was the head.
+-- Signals if `due` comes before the former head.
 local function wake(head_before, due)
   if due and (not head_before or due < head_before) then
     redis.call(wake_command, channel, string.format('due %d', due))
