@@ -18,7 +18,7 @@ import { ROOM, type Sharing } from './pulling/room.js';
 import type { ReceivedOutcome } from './pulling/received-outcome.js';
 
 /**
- * Options of {@link DelayQueueReceiver.receive}.
+ * Options of `DelayQueueReceiver.receive()`.
  *
  * @publicApi
  */
