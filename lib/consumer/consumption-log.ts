@@ -256,7 +256,7 @@ export class TopicLog {
   }
 }
 
-/** Such as `0-3, 6` for 0, 1, 2, 3 and 6. */
+/** Returns a text such as `0-3, 6` for 0, 1, 2, 3 and 6. */
 function rangesOf(indexes: readonly number[]): string {
   const ranges: [first: number, last: number][] = [];
   for (const index of indexes) {

@@ -25,7 +25,7 @@ import type { ReceivedOutcome } from './pulling/received-outcome.js';
 export interface ReceiveOptions {
   /** Most messages to receive, 1 to 200. @defaultValue 1 */
   readonly max?: number;
-  /** How long to wait if nothing is due, up to a day. Waiting costs Redis nothing. @defaultValue 0: only what is due now */
+  /** Time to wait if nothing is due, up to a day. Waiting costs Redis nothing. @defaultValue 0: only what is due now */
   readonly wait?: Duration;
   /**
    * Lease of the received messages, at least 1 s: settle them by then, or they are delivered again. 0: at most once, which always holds in

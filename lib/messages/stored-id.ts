@@ -1,8 +1,8 @@
 /** A UUID as text, in its usual and its stored form. */
 export interface UuidText {
-  /** With dashes and lowercase letters. */
+  /** Usual form, with dashes and lowercase letters. */
   readonly long: string;
-  /** A dot, and the bytes in base64 without padding, with letters that keep their order. */
+  /** Stored form: a dot, and the bytes in base64 without padding, with letters that keep their order. */
   readonly short: string;
 }
 
@@ -21,7 +21,7 @@ const SHORT_LENGTH = MARK.length + 22;
 const DIGITS = Buffer.from('0123456789abcdef');
 /** Position of the two digits of each byte. */
 const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
-/** In the order of their codes, so that short UUIDs sort like the long ones. */
+/** Letters of short UUIDs in the order of their codes, so that these sort like the long ones. */
 const LETTERS = Buffer.from('-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz');
 
 /** Larger than the value of any digit or letter. */

@@ -67,7 +67,7 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
 
   // ── between claims ────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Asks for slots now, and can ask from now on. */
+  /** Joins the claimants, and asks for slots at once. */
   join(): void {
     this.#parts.slots.join(this);
     this.lookAgain();
@@ -223,7 +223,7 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
     this.standBack();
   }
 
-  /** Ends the claim, also a failed one; gives back what it has not used. */
+  /** Ends the claim, even a failed one; gives back unused slots and permits. */
   done({ mayGoOn }: { readonly mayGoOn: boolean }): void {
     this.leaveRoom();
     this.#permits?.claimed(this.#brought);

@@ -1,4 +1,4 @@
-/** A party that asks for slots of a handler. */
+/** A claimant for slots of a handler. */
 export interface Claimant {
   /** Place of its topic among those of its handler, 0 for the first; while an earlier one is hungry it gets nothing. */
   readonly priority: number;

@@ -135,7 +135,7 @@ export interface Admitted {
   begin: readonly BeginTimes[] | undefined;
 }
 
-/** A party that asks for permits, and is woken to ask again. */
+/** A claimant for permits, which is woken to ask again. */
 export interface LimitedClaimant {
   lookAgain(): void;
 }

@@ -1,6 +1,6 @@
 import { SUSPECT_ROOM } from '../../store/deliveries/claim.js';
 
-/** A party that can wait for room, and is woken when there may be some. */
+/** A taker of room for suspects, which can wait and is woken when there may be some. */
 export interface SuspectTaker {
   /** Called when there may be room for suspects that were held back. */
   lookAgain(): void;

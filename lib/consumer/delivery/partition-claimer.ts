@@ -40,7 +40,10 @@ const PAUSE_AFTER_FAILURE = 1000;
 /** Interval between looks into a paused partition, since the signal of its resume may get lost; in milliseconds. */
 const PAUSE_WHILE_PAUSED = 15_000;
 
-/** The party that a {@link PartitionClaimer} claims for. A message that was set aside because it could not be claimed counts as settled. */
+/**
+ * Taker of the messages that a {@link PartitionClaimer} claims. A message that was set aside because it could not be claimed counts as
+ * settled.
+ */
 export interface ClaimTaker extends Pick<SettleListener, 'settled'> {
   readonly partition: Partition;
   /** Whether claimed messages have to be settled before more are claimed; {@link PartitionClaimer.wake} ends this. */

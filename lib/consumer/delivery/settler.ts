@@ -24,7 +24,7 @@ import { type DecidedDelivery, WaitingOutcomes, splitByRoom } from './waiting-ou
 /** Effect of a settle that was not too late. */
 export type Effect = Exclude<SettleStatus, 'stale'>;
 
-/** The party that a {@link Settler} settles for. */
+/** Listener for the results of a {@link Settler}. */
 export interface SettleListener {
   /** Identity under which this process owns the partition; `undefined`: another process is to learn what becomes due. */
   readonly owner?: Owner | undefined;

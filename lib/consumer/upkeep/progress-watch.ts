@@ -11,7 +11,7 @@ const LOOKS = 3;
 /** Time limit for the confirmation that signals arrive, in milliseconds. */
 const CONFIRMATION_TIMEOUT = 2000;
 
-/** The party that a {@link ProgressWatch} watches over. */
+/** Subject of a {@link ProgressWatch}. */
 export interface Watched {
   readonly progress: Progress;
   /** Sends unanswered claims again. */
@@ -30,8 +30,8 @@ export class ProgressWatch implements Startable {
   readonly #looks: Loop;
   #suspected = false;
   /**
-   * Time of the latest rebuild, in epoch milliseconds on the local clock. What new connections did not cure, they would not cure the next
-   * time.
+   * Time of the latest rebuild, in epoch milliseconds on the local clock. New connections would not cure a problem that they did not cure
+   * before.
    */
   #rebuiltAt = -Infinity;
 

@@ -5,7 +5,7 @@ import { ConfigurationError, InvalidArgumentError } from '../../errors/options.e
 import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
 import type { ForwardClient, ForwardOptions } from './forward-options.interface.js';
 
-/** Finds all that an application provides under a token; `undefined` for a provider without a single instance. */
+/** Finds everything that an application provides under a token; `undefined` for a provider without a single instance. */
 export type FindProvided = (token: unknown) => readonly unknown[];
 
 /**
