@@ -36,7 +36,7 @@ export type Used<R extends AnyRules> = { readonly [Option in keyof R]: ReturnTyp
 /**
  * Applies the rules of an object's options once; objects that are checked often have their own {@link objectOf}.
  *
- * @param name name of the object, such as `consumer` or `The module options`
+ * @param name the object's name, such as `consumer` or `The module options`
  * @param path prefix of the names of options in errors
  * @throws InvalidArgumentError
  */
@@ -44,10 +44,7 @@ export function applyRules<R extends AnyRules>(rules: R, name: string, given: ob
   return objectOf(rules)(name, given, path);
 }
 
-/**
- * Returns a check as a rule with a schema.
- * @param schema schema of the option in JSON
- */
+/** @param schema what the option takes in JSON */
 export function declared<Given, Value>(
   schema: JsonSchema,
   check: (name: string, given: Given) => Value,
@@ -97,10 +94,10 @@ export interface ObjectRule<R extends AnyRules> {
 }
 
 /**
- * Returns the rule for an object with these options and no others. Its table is prepared once and only given options are checked, since it
- * runs for every message.
+ * Returns the rule for an object with only these options. Its table is prepared once and only given options are checked, since it runs for
+ * every message.
  *
- * @param schema schema, if the gateway's document has it under a name
+ * @param schema given if the gateway's document has it under a name
  * @returns a rule that yields an object with all options, which has the same shape whichever are given
  */
 export function objectOf<R extends AnyRules>(rules: R, schema: JsonSchema = schemaOf(rules)): ObjectRule<R> {
@@ -127,7 +124,7 @@ export function objectOf<R extends AnyRules>(rules: R, schema: JsonSchema = sche
   return Object.assign(check, { schema });
 }
 
-/** Returns the prefix of paths below a name; a phrase, such as `The body`, is no part of a path. */
+/** A phrase, such as `The body`, is no part of a path. */
 function pathBelow(name: string): string {
   return name.startsWith('The ') ? '' : `${name}.`;
 }

@@ -41,7 +41,7 @@ export function isWithin(value: unknown, min: number, max: number): value is num
 }
 
 /**
- * @param name name such as `consumer`, or `The publish options`
+ * @param name such as `consumer`, or `The publish options`
  * @throws InvalidArgumentError if `value` is not an object, or has a property that is not `allowed`
  */
 export function assertOptions(name: string, value: unknown, allowed: readonly string[]): void {

@@ -30,7 +30,7 @@ export interface Backend {
   /**
    * Checks the options of a connection and fills in every default.
    *
-   * @param version version of the copy of this package that the connection belongs to
+   * @param version that of the package copy that the connection belongs to
    * @throws ConfigurationError that names the wrong option, or if this backend cannot serve the version
    */
   resolve(given: DelayQueueModuleOptions, version: string): ResolvedOptions;

@@ -112,7 +112,7 @@ export async function checkRedis(options: DelayQueueAdminOptions = {}): Promise<
 /**
  * Creates a connection that consumes nothing and is not connected yet.
  *
- * @param name name of the caller in error messages
+ * @param name the caller's name in error messages
  * @throws ConfigurationError if an option is wrong
  */
 export async function openConnection(name: string, options: DelayQueueAdminOptions): Promise<DelayQueueConnection> {

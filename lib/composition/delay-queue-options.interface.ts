@@ -232,9 +232,9 @@ export interface TopicOptions {
  * @publicApi
  */
 export interface RateLimitOptions {
-  /** Most handler calls within that time, 1 to 1,000,000,000. */
+  /** Most calls, 1 to 1,000,000,000. */
   max: number;
-  /** Time in which they are counted, at least 1 s. */
+  /** Period, at least 1 s. */
   per: Duration;
   /** Whether the limit is for all messages of the topic together, or for each key. @defaultValue 'topic' */
   by?: 'topic' | 'key';

@@ -14,7 +14,7 @@ export interface GatewayConnectionOptions extends Pick<DelayQueueAdminOptions, '
 /**
  * Opens a connection without an application, to publish and receive.
  *
- * @param name name of the caller in error messages
+ * @param name the caller's name in error messages
  * @throws ConfigurationError, BrokerUnavailableError
  */
 export async function openGatewayConnection(

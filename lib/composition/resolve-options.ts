@@ -152,7 +152,7 @@ export function checkOptions(options: DelayQueueModuleOptions): ResolvedOptions 
   });
 }
 
-/** Returns the error text: a topic without options of its own is not known when the process boots. */
+/** A topic without options of its own is not known when the process boots. */
 function notForAll({ option }: OutboundTarget): string {
   return `defaults cannot have '${option}': give it to each topic whose messages go there, as in topics: { 'order.paid': { ${option} } }.`;
 }
@@ -230,7 +230,7 @@ function resolveTopic(name: string, options: TopicOptions, base: TopicSettings):
   return { settings: Object.freeze(settings), to };
 }
 
-/** Returns the rules for a topic's options; those left out come from `base`. */
+/** Options that a topic leaves out come from `base`. */
 function topicRules(base: TopicSettings) {
   return {
     partitions: orElse(integer(1, MAX_PARTITIONS), base.partitions),
@@ -251,7 +251,7 @@ function topicRules(base: TopicSettings) {
   } satisfies Rules<TopicOptions>;
 }
 
-/** Returns a rule that also accepts `false`, which means none. */
+/** Adds `false`, which means none, to a rule. */
 function orNone<G, T>(rule: Rule<G, T>): Rule<G | false, T | undefined> {
   return (name, given) => (given === false ? undefined : rule(name, given));
 }
@@ -264,7 +264,7 @@ function retentionRules(fewest: number, { maxAge, maxCount }: RetentionLimits) {
   } satisfies Rules<DeadLetterOptions & FinishedOptions>;
 }
 
-/** Asserts that at-most-once is possible: a message that is gone when it is claimed can neither keep others waiting nor come again. */
+/** A message that is gone when it is claimed can neither keep others waiting nor come again. */
 function assertMayBeOnce(
   name: string,
   { delivery, order, limits }: Pick<TopicSettings, 'delivery' | 'order' | 'limits'>,
@@ -284,7 +284,7 @@ function assertMayBeOnce(
   );
 }
 
-/** Resolves the limits. Without any, Redis would be full one day. */
+/** Without any limit, Redis would be full one day. */
 function resolveFinished(name: string, finished: FinishedOptions): RetentionLimits {
   const limits = applyRules(retentionRules(1, NO_RETENTION), name, finished);
   if (limits.maxAge !== undefined || limits.maxCount !== undefined) return limits;

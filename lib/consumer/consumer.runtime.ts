@@ -311,7 +311,7 @@ export class ConsumerRuntime implements Startable, Watched {
     );
   }
 
-  /** Waits for hooks that still run. All outcomes are confirmed by now, so no more dead letters come. */
+  /** Outcomes are confirmed by now, so no more dead letters come. */
   async #endHooks(remaining: number): Promise<void> {
     if (this.#notifier.pending > 0) await this.#atMost(Math.max(0, remaining), this.#notifier.idle());
     const { pending } = this.#notifier;

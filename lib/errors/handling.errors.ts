@@ -212,7 +212,7 @@ export class HandlerOverrunError extends DelayQueueError {
     readonly ids: readonly string[],
     /** Run time so far, in milliseconds. */
     readonly duration: number,
-    /** @param lease lease in milliseconds */
+    /** @param lease milliseconds */
     lease: number,
   ) {
     const which = enumerate(ids.map(quoted));

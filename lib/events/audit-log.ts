@@ -135,7 +135,6 @@ export interface AuditLogDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventSink;
-  /** Name of this process. */
   readonly process: string;
   /** Time limit for an answer, in milliseconds. */
   readonly timeout: number;

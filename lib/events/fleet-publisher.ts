@@ -22,7 +22,6 @@ export interface FleetPublisherOptions {
   readonly eventLog: EventLog;
   /** Returns the time of the broker's clock, in epoch milliseconds. */
   readonly now: () => number;
-  /** Name of this process. */
   readonly process: string;
   /** Approximate number of events of the whole fleet to keep. */
   readonly maxLength: number;

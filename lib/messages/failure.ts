@@ -154,8 +154,8 @@ export function toInvalidFailure(error: InvalidPayloadError): Failure {
 }
 
 /**
- * Returns a text such as `TypeError: fetch failed (connect ECONNREFUSED 127.0.0.1:443)`: with the cause in parentheses, the only part that
- * tells anything with some errors.
+ * Returns a text such as `TypeError: fetch failed (connect ECONNREFUSED 127.0.0.1:443)`: with the cause, which is all that some errors
+ * tell.
  */
 export function summaryOf(failure: Pick<Failure, 'name' | 'message' | 'cause' | 'errors'>): string {
   return `${failure.name}: ${messageOf(failure)}`;

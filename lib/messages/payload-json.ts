@@ -41,7 +41,7 @@ const CONTAINERS: ReadonlySet<string> = new Set(['[object Map]', '[object Set]',
  * Writes a payload as JSON, and refuses values that would come back as something else. Some changes are expected and allowed: a `Date`
  * becomes a string, an instance loses its methods, `undefined` properties are left out, and `toJSON()` is used.
  *
- * @param name name of the payload in errors
+ * @param name the payload's name in errors
  * @throws SerializationError with the path of a value that JSON cannot hold, or would change
  */
 export function toJson(

@@ -29,7 +29,7 @@ export async function assertPayload({ topic, schema, serializer }: PayloadRules,
 /**
  * Checks a payload against the schema of its topic.
  *
- * @param payload payload after JSON, as the handler would get it
+ * @param payload as it is after JSON, and as the handler would get it
  * @returns the schema's output
  * @throws InvalidPayloadError with the issues that the schema found
  * @throws any error of the schema itself

@@ -22,7 +22,7 @@ export interface ReplicaRequirement {
 }
 
 /**
- * @param name name of the option in the error message
+ * @param name the option's name in the error message
  * @param publishTimeout milliseconds
  * @throws InvalidArgumentError
  */
@@ -64,7 +64,7 @@ const MOST_KNOWN = 100;
 export class RequirementNumbers {
   readonly #numbers = new Map<string, number>();
 
-  /** Returns the number of a requirement. If there are more requirements than numbers, some share one. */
+  /** If there are more requirements than numbers, some share one. */
   of({ min, timeout }: ReplicaRequirement): number {
     const requirement = `${min} ${timeout}`;
     const known = this.#numbers.get(requirement);

@@ -131,7 +131,7 @@ export const SEPARATOR = '\0';
  * delivered in the order of their names. A UUID is stored in its short form, since Redis keeps each id twice and most ids are UUIDs; as a
  * key too, so that a key is written like the id that is its own key.
  *
- * @param short short form of the id, if it is known
+ * @param short the id's short form, if it is known
  */
 export function toStoredId(id: string, key = id, short = shortenUuid(id)): string {
   const name = nameOf(id, short);

@@ -47,7 +47,7 @@ class TopicInspector {
 
   /**
    * @param progressOf returns this process's progress on the topic; called after Redis has answered, so that it is not older
-   * @param live live sessions; `undefined` if unknown, such as while their part of a Cluster is away
+   * @param live sessions; `undefined` if unknown, such as while their part of a Cluster is away
    * @param timeout time limit in milliseconds
    */
   async inspect(

@@ -140,13 +140,13 @@ export function countPublishes(
   };
 }
 
-/** Returns the outcome for an error. With all errors of the library but these two it is certain that nothing was stored. */
+/** With all errors of the library but these two it is certain that nothing was stored. */
 function failureOf(error: unknown): PublishOutcome {
   const isUnknown = error instanceof BrokerUnavailableError || error instanceof NotReplicatedError;
   return error instanceof DelayQueueError && !isUnknown ? 'refused' : 'failed';
 }
 
-/** Converts to seconds. The estimate of Redis's clock can make a lateness slightly negative, which a histogram does not accept. */
+/** The estimate of Redis's clock can make a lateness slightly negative, which a histogram does not accept. */
 function seconds(milliseconds: number): number {
   return Math.max(0, milliseconds) / 1000;
 }

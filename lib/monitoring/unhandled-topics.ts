@@ -143,7 +143,7 @@ export class UnhandledTopics {
   }
 }
 
-/** Whether a topic counts as unhandled. One that had a handler may have lost it to a restart: then the next check finds one again. */
+/** A topic that had a handler may have lost it to a restart: then the next check finds one again. */
 function isUnhandled({ missed, wasHandled }: WatchedTopic): boolean {
   return missed > (wasHandled ? 1 : 0);
 }

@@ -119,7 +119,7 @@ function idOf({ options }: OutgoingMessage): Attributes {
   return typeof options.id === 'string' ? { [MESSAGING_MESSAGE_ID]: options.id } : {};
 }
 
-/** @param published published message; `undefined` if other middleware has not returned it, which an outer layer reports */
+/** @param published `undefined` if other middleware has not returned it, which an outer layer reports */
 function describe(span: Span, published: PublishedMessage | undefined): void {
   if (!published) return;
   span.setAttributes({

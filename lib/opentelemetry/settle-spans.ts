@@ -70,7 +70,7 @@ export class SettleSpans {
     return processed ? trace.setSpanContext(context, processed) : context;
   }
 
-  /** Returns the link of an outcome. A message that was never handled is linked to its publisher. */
+  /** Links a message that was never handled to its publisher. */
   #linkTo(outcome: DeliveryOutcome): Link[] {
     const { message } = outcome;
     const context = this.#processSpanOf(outcome) ?? (message && this.#tracing.creationContext(message.headers));

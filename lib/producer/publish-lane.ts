@@ -58,9 +58,8 @@ export interface PublishLaneOptions {
   /** Name of this process as a publisher. */
   readonly caller: string;
   readonly partition: Partition;
-  /** Order of the topic. */
   readonly order?: TopicOrder | undefined;
-  /** Time limit in milliseconds. */
+  /** Milliseconds. */
   readonly timeout: number;
   /**
    * Called with the topic when a call has been answered: once per call, not per message.

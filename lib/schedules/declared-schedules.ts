@@ -13,7 +13,7 @@ const PAUSE_AFTER_FAILURE = 1000;
 
 /** A schedule that a handler declares. */
 export interface DeclaredSchedule {
-  /** Place of the declaration for messages, such as `@RecurringHandler on Reports.send`. */
+  /** Name for messages, such as `@RecurringHandler on Reports.send`. */
   readonly where: string;
   readonly schedule: GivenSchedule;
 }
@@ -32,7 +32,7 @@ export class DeclaredSchedules {
   #all: readonly DeclaredSchedule[] = [];
   /** Schedules that are still to be stored. */
   #pending = new Set<DeclaredSchedule>();
-  /** Schedules that were stored once, so they are stored again only if they are missing. */
+  /** Schedules that are stored only if they are missing. */
   readonly #missing = new Set<DeclaredSchedule>();
 
   constructor(options: DeclaredSchedulesOptions) {
@@ -66,8 +66,7 @@ export class DeclaredSchedules {
   }
 
   /**
-   * Stores all schedules that are missing; call this when Redis has lost data. Those that still exist stay as they are: another version may
-   * have changed them.
+   * Stores missing schedules; call this when Redis has lost data. Existing ones stay as they are: another version may have changed them.
    */
   restore(): void {
     for (const one of this.#all) this.#missing.add(one);

@@ -15,7 +15,6 @@ import { type ScheduleRecord, readSchedule } from './schedule-record.js';
 /** Most schedules that one call reads, since their payloads come along. */
 const PAGE = 50;
 
-/** A schedule with its partition. */
 export interface PlacedSchedule {
   readonly record: ScheduleRecord;
   readonly partition: Partition;

@@ -21,7 +21,6 @@ import { anchorOf, startedState } from './starting-state.js';
 /** Most tries to change a schedule that others change at the same time. */
 const MAX_TRIES = 50;
 
-/** A schedule as written. */
 export interface WrittenSchedule {
   readonly record: ScheduleRecord;
   /** Schedule before the write; `undefined` if there was none, or it has the same rule. */

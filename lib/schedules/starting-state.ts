@@ -39,7 +39,7 @@ function isAhead(last: number, now: number): boolean {
   return last > now && last <= now + 2 * AHEAD;
 }
 
-/** Returns the first occurrence from now on. None comes twice, even if the clock was set back. */
+/** No occurrence comes twice, even if the clock was set back. */
 export function firstFrom(recurrence: Recurrence, { last }: ScheduleState, now: number): number | undefined {
   return recurrence.from(last === undefined ? now : Math.max(now, last + 1));
 }

@@ -72,7 +72,7 @@ export class DelayQueueHarness {
   /** @throws InvalidArgumentError */
   constructor(options?: HarnessOptions);
   /**
-   * @param time time of the harness whose clock this one shares
+   * @param time that of the harness whose clock this one shares
    * @internal
    */
   constructor(options: HarnessOptions, time: VirtualTime);

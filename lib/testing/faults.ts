@@ -92,7 +92,7 @@ export class Faults {
   readonly #operations: readonly BrokerOperation[];
   readonly #planned = new Map<BrokerOperation, Fault[]>();
 
-  /** @param operations operations that exist */
+  /** @param operations all that exist */
   constructor(operations: readonly BrokerOperation[]) {
     this.#operations = operations;
   }

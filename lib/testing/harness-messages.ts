@@ -125,7 +125,6 @@ export interface HarnessDeadLetter<T = unknown> extends Omit<HarnessMessage<T>, 
  */
 export type DeadLetter<T = unknown> = HarnessDeadLetter<T>;
 
-/** A message with its partition. */
 export interface Placed {
   readonly partition: Partition;
   readonly stored: StoredMessage;

@@ -194,10 +194,7 @@ export class TestBackend implements Backend {
     this.broker = testingBroker({ embedded, activity: time.activity, faults, outages, published });
   }
 
-  /**
-   * Resolves the options. Heartbeats are years apart: if anything ticked while nothing happens, a month would take as long as all its
-   * heartbeats.
-   */
+  /** Sets heartbeats years apart: if anything ticked while nothing happens, a month would take as long as all its heartbeats. */
   resolve(given: DelayQueueModuleOptions, version: string): ResolvedOptions {
     if (version !== VERSION) {
       throw new ConfigurationError(
@@ -223,7 +220,7 @@ export class TestBackend implements Backend {
     this.#time.activity.booted();
   }
 
-  /** Lets time run while a connection stops: a hanging handler is given up by a timer, which would not fire otherwise. */
+  /** Lets time run: a hanging handler is given up by a timer, which would not fire otherwise. */
   async whileStopping(stopping: Promise<void>): Promise<void> {
     await this.#time.runDuring(stopping);
   }

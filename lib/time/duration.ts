@@ -28,7 +28,7 @@ const WORDS: readonly (readonly [length: number, name: string])[] = [
 /**
  * Turns a duration into whole milliseconds, rounded up.
  *
- * @param name name of the duration in the error message
+ * @param name the duration's name in the error message
  * @throws InvalidArgumentError if it is not a duration, or outside `min` (default 0) to `max` (default unbounded)
  */
 export function parseDuration(name: string, value: unknown, bounds: { min?: number; max?: number } = {}): number {

@@ -1,4 +1,4 @@
-/** Called with a promise that resolves at the end of the calls that still run. */
+/** Called with the end of the calls that still run. */
 export type Outlived = (ended: Promise<void>) => void;
 
 /**

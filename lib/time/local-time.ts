@@ -27,7 +27,7 @@ const MOST_FORMATS = 1000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /**
- * @param name name of the time in error messages
+ * @param name the time's name in error messages
  * @returns epoch milliseconds
  * @throws InvalidArgumentError if it is not a local time
  */

@@ -22,7 +22,7 @@ const PATIENCE = 5000;
 /** Time after the last permit that came too late, after which the topic no longer starves; in milliseconds. */
 const MEMORY = 30_000;
 
-/** Options of {@link Admission}; `lease` is 0 if the topic is delivered at most once. */
+/** The lease is 0 if the topic is delivered at most once. */
 export interface AdmissionOptions extends HandlerPlace, TopicLimiterOptions {
   /** Number of partitions of the topic. */
   readonly partitions: number;
@@ -102,7 +102,6 @@ export class Admission {
     if (now > mustBeginBy) this.#starvation.tooLate();
   }
 
-  /** Records that deliveries are handed over. */
   begun(): void {
     this.#starvation.inTime();
   }
@@ -124,12 +123,10 @@ export class Admission {
     if (weight > 0) this.#parts.suspects.release(weight);
   }
 
-  /** Frees the slot of a call. */
   freeSlot(): void {
     this.#parts.slots.release(1);
   }
 
-  /** Records that a delivery is no longer in flight. */
   ended(delivery: Admitted): void {
     delivery.permits?.ended();
   }
@@ -197,7 +194,6 @@ class StarvationWatch {
     this.#onStarving();
   }
 
-  /** Records that a handler is called. */
   inTime(): void {
     this.#firstAt = undefined;
     this.#hasTold = false;

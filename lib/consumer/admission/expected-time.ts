@@ -38,7 +38,7 @@ export function followed(before: number, measured: number): number {
   return measured >= before ? measured : mixed(before, measured);
 }
 
-/** Moves the earlier value a little towards the measured one. */
+/** Returns nearly the earlier value. */
 export function mixed(before: number, measured: number): number {
   return before * (1 - FORGETTING) + measured * FORGETTING;
 }

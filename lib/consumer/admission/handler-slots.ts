@@ -128,8 +128,7 @@ export class HandlerSlots {
   readonly #onIdle: (() => void)[] = [];
 
   /**
-   * @param share share of the limit that one claim can have: by default half, so that the next claim is under way while its messages are
-   * handled
+   * @param share of the limit that one claim can have: by default half, so that the next claim is under way while its messages are handled
    */
   constructor(pool: SlotPool, limit: number, share = 1 / 2) {
     this.#pool = pool;
@@ -238,7 +237,7 @@ export class HandlerSlots {
   /**
    * Takes slots for a claimant whose turn it is in the pool, or makes it wait for what stands in its way.
    *
-   * @param free free slots of the pool
+   * @param free slots of the pool
    * @returns number of slots granted
    */
   take(claimant: Claimant, free: number): number {

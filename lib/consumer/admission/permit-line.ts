@@ -45,7 +45,6 @@ export class PermitLine {
     return Math.max(1, Math.ceil(free / Math.max(1, this.#told)));
   }
 
-  /** Notes that a claimant asks. */
   came(claimant: LimitedClaimant): void {
     this.#waiting.delete(claimant);
     this.#told = Math.max(0, this.#told - 1);
@@ -105,14 +104,12 @@ export class PermitLine {
     this.ends();
   }
 
-  /** Records that messages wait. */
   begins(): void {
     if (this.#limitedSince !== undefined) return;
     this.#limitedSince = this.#context.clock.now();
     this.#tell(true);
   }
 
-  /** Records that no message waits any more. */
   ends(): void {
     if (this.#limitedSince === undefined) return;
     this.#limitedSince = undefined;

@@ -63,7 +63,7 @@ export class Permits {
   readonly #permittedAt: number;
   readonly #term: FlightTerm | undefined;
 
-  /** @param term term of the in-flight permits; `undefined` if deliveries in flight are not limited */
+  /** @param term `undefined` if deliveries in flight are not limited */
   constructor(
     owner: PermitOwner,
     terms: { count: number; permittedAt: number; begin: BeginTimes | undefined; term: FlightTerm | undefined },

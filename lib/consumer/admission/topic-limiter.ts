@@ -17,7 +17,7 @@ const RENEWALS = 3;
 export interface TopicLimiterOptions {
   readonly context: ConsumerContext;
   readonly topic: string;
-  /** Lease of the permits, in milliseconds. */
+  /** Milliseconds. */
   readonly lease: number;
   /** Time after which to ask again in any case, since signals may get lost; in milliseconds. */
   readonly patience: number;

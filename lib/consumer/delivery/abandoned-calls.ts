@@ -11,13 +11,13 @@ const GRACE = 1000;
 /** Most runs that a report names. */
 const MAX_NAMED = 20;
 
-/** A call that runs although its time is up. Times are epoch milliseconds on the local clock. */
+/** Times are epoch milliseconds on the local clock. */
 interface OverdueCall {
   readonly topic: string;
   readonly handler: string;
   readonly ids: readonly string[];
   readonly startedAt: number;
-  /** Time when its time was up. */
+  /** End of its time limit. */
   readonly timeUpAt: number;
 }
 
@@ -38,8 +38,8 @@ export class AbandonedCalls {
   /**
    * Tracks a call whose time is up now; resolves once it has ended.
    *
-   * @param deliveries deliveries of the call, at least one
-   * @param handler name of the handler
+   * @param deliveries those of the call, at least one
+   * @param handler its name
    * @param ended never rejects
    */
   async follow(deliveries: readonly Delivery[], handler: string, ended: Promise<unknown>): Promise<void> {

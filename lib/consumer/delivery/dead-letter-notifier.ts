@@ -57,7 +57,7 @@ export class DeadLetterNotifier {
     return this.#running + this.#waiting.length;
   }
 
-  /** @param serializer serializer of the topic */
+  /** @param serializer the topic's */
   notify(delivery: Delivery, outcome: DeadOutcome, serializer?: PayloadSerializer): void {
     const hooks = this.#hooks.get(delivery.partition.topic);
     if (!hooks || this.#isClosed) return;
@@ -166,7 +166,7 @@ export class DeadLetterNotifier {
   }
 }
 
-/** Returns the stack of any thrown value: a hook can throw anything, even a value that cannot be inspected. */
+/** A hook can throw anything, even a value that cannot be inspected. */
 function stackOf(error: unknown): string {
   const { stack, message } = toFailure('failed', error);
   return stack ?? message;

@@ -41,7 +41,7 @@ export class DeliveryCheck {
   readonly #context: ConsumerContext;
   readonly #handled: HandledTopic;
   readonly #partition: Partition;
-  /** Whether an unreadable message was logged; only the first is, since a topic may be full of them. */
+  /** Whether an unreadable message was logged: a topic may be full of them. */
   #isUnreadable = false;
 
   constructor(context: ConsumerContext, handled: HandledTopic, partition: Partition) {
@@ -50,17 +50,14 @@ export class DeliveryCheck {
     this.#partition = partition;
   }
 
-  /**
-   * Checks a delivery. Neither throws nor rejects. Returns the result at once if there is nothing to wait for: most messages need no
-   * promise.
-   */
+  /** Neither throws nor rejects. Returns at once if there is nothing to wait for: most messages need no promise. */
   check(delivery: Delivery): CheckResult | Promise<CheckResult> {
     // The claim's reply lay unread, for example while the process was suspended: another one may handle the message by now.
     if (this.#isOver(delivery)) return RELEASED;
     return mayBeNoText(delivery.storedId) && !this.#isOnce ? this.#byId(delivery) : this.#stored(delivery);
   }
 
-  /** Checks a message whose id may not be text: the handler must not be called if no settle could find the message. */
+  /** The handler must not be called for a message that no settle could find. */
   async #byId(delivery: Delivery): Promise<CheckResult> {
     try {
       if (await this.#context.broker.messages.get(this.#partition, delivery.storedId))
@@ -133,7 +130,7 @@ export class DeliveryCheck {
     return within(this.#context.clock, timeout, checking, { error: () => new HandlerTimeoutError(timeout) });
   }
 
-  /** Puts an unreadable message off. Nothing is wrong with it: another process can read it, or this one after its next boot. */
+  /** Puts a message off. Nothing is wrong with it: another process can read it, or this one after its next boot. */
   #unreadable({ partition, number }: Delivery): Verdict {
     const { events, log } = this.#context;
     const { topic, index } = partition;
@@ -145,14 +142,13 @@ export class DeliveryCheck {
     return { outcome: { kind: 'put-off', delay: backoffDelay(DEFAULT_BACKOFF, number) } };
   }
 
-  /** Whether the topic is delivered at most once: then a message needs no settle, and its attempts stem from an earlier setting. */
+  /** Whether messages are delivered at most once: then they need no settle, and their attempts stem from an earlier setting. */
   get #isOnce(): boolean {
     return this.#handled.settings.delivery === 'at-most-once';
   }
 
   /**
-   * Whether the delivery has ended. At most once, it never does: no other process gets the message, and if its permit is over, it waits for
-   * another one.
+   * Whether the delivery has ended; never at most once: no other process gets the message, and if its permit is over, it waits for another.
    */
   #isOver({ endsAt }: Delivery): boolean {
     return !this.#isOnce && this.#context.clock.now() >= endsAt;

@@ -50,10 +50,7 @@ export interface AtLeastOnceOptions {
   readonly decide: (delivery: Delivery, verdict: Verdict) => void;
 }
 
-/**
- * Delivery at least once: a message stays in Redis until its outcome is confirmed. Meanwhile its delivery has a lease, and can be given
- * back.
- */
+/** A message stays in Redis until its outcome is confirmed. Meanwhile its delivery has a lease, and can be given back. */
 export class AtLeastOnce implements DeliveryGuarantee {
   readonly renewer: LeaseRenewer;
   readonly #handling: TopicHandling;
@@ -99,10 +96,7 @@ export class AtLeastOnce implements DeliveryGuarantee {
     return [];
   }
 
-  /**
-   * Makes a redelivery wait, without a slot, if its message still runs here: a message never runs twice at once in a process. Returns
-   * whether it waits.
-   */
+  /** Lets a redelivery wait, without a slot, if its message still runs here: it never runs twice at once. Returns whether it waits. */
   #keepWaiting(delivery: Delivery): boolean {
     const earlier = this.#running.runOf(delivery.storedId);
     if (!earlier) return false;
@@ -157,7 +151,7 @@ export interface AtMostOnceOptions {
   readonly begin: (deliveries: readonly Delivery[]) => void;
 }
 
-/** Delivery at most once: a message is gone once it is claimed. Its delivery has no lease, is not settled, and cannot be given back. */
+/** A message is gone once it is claimed: its delivery has no lease, is not settled, and cannot be given back. */
 export class AtMostOnce implements DeliveryGuarantee {
   readonly renewer = undefined;
   readonly #handling: TopicHandling;

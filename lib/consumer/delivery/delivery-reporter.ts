@@ -34,7 +34,7 @@ export class DeliveryReporter {
   readonly #order: TopicOrder | undefined;
   readonly #work: WorkMeter;
 
-  /** @param order order of the topic */
+  /** @param order the topic's */
   constructor({ context, handler, work }: TopicHandling, order: TopicOrder | undefined) {
     this.#context = context;
     this.#handler = handler.name;

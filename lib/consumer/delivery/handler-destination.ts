@@ -39,8 +39,8 @@ export class HandlerDestination implements Destination {
   }
 
   /**
-   * Calls the handler. A delivery ends with its method: if code around the method fails earlier, the attempt has failed; if that code
-   * succeeds earlier, the message is not acknowledged until the method ends. Never rejects.
+   * A delivery ends with its method: if code around the method fails earlier, so has the attempt; if it succeeds earlier, the message is
+   * not acknowledged until the method ends. Never rejects.
    */
   async #call(checked: readonly CheckedDelivery[]): Promise<Handover> {
     const { batch } = this.#handler;

@@ -26,7 +26,7 @@ export class LeaseEnds {
     this.#timer = new DueTimer(clock, localClock(clock), () => this.#abortEnded());
   }
 
-  /** @param earliest earliest end of the leases of deliveries that have begun, in epoch milliseconds on the local clock */
+  /** @param earliest end of the leases that have begun, in epoch milliseconds on the local clock */
   watch(leased: Leased, earliest: number): void {
     this.#watched.add(leased);
     this.#timer.arm(earliest);

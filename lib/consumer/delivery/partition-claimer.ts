@@ -17,7 +17,6 @@ import type { TopicHandling } from './topic-handling.js';
 
 type NotOwner = Extract<ClaimResult, { status: 'not-owner' }>;
 
-/** An answered claim. */
 interface AnsweredClaim {
   readonly result: ClaimResult;
   /** Number of messages that it asked for. */
@@ -130,7 +129,7 @@ export class PartitionClaimer implements Startable, Claims {
     this.#admission.join();
   }
 
-  /** Stops claiming. Resolves once no claim is under way and the messages of the last one have been passed on. */
+  /** Resolves once no claim is under way and the messages of the last one have been passed on. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#timer.disarm();
@@ -302,7 +301,7 @@ export class PartitionClaimer implements Startable, Claims {
     }
   }
 
-  /** Gives up the slots of a claim that is late. Answers do not disarm the timer, so it usually finds a later claim, or none. */
+  /** Answers do not disarm the timer, so it usually finds a later claim, or none. */
   #loseSlotsIfLate(): void {
     if (this.#unansweredSince === undefined) return;
     const at = this.#unansweredSince + KEEPS_SLOTS;

@@ -172,7 +172,7 @@ export class PartitionRun {
     this.#decided();
   }
 
-  /** Leaves a delivery to the receiver that has taken it, which decides about it. */
+  /** The receiver that has taken it decides about it. */
   #letGo(delivery: Delivery): void {
     this.#taken.add(delivery);
     delivery.call?.settled();

@@ -143,7 +143,7 @@ export class Settler {
     if (wasLate && !this.#isLate) this.#listener.caughtUp();
   }
 
-  /** Returns the next batch. While something waits for room, only outcomes that make room are sent at once. */
+  /** While something waits for room, only outcomes that make room are sent at once. */
   #nextBatch(): DecidedDelivery[] {
     while (this.#pending.length > 0) {
       const batch = this.#pending.splice(0, batchLength(this.#pending));
@@ -288,7 +288,7 @@ export class Settler {
     }
   }
 
-  /** Reports a failure of the middleware. Logged once: one that fails at every settle would fill the log. */
+  /** Logs a fault once: middleware that fails at every settle would fill the log. */
   #reportFault(error: unknown): void {
     this.#tellError('hook', error);
     if (this.#hasMiddlewareFailed) return;

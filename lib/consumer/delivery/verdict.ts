@@ -21,7 +21,6 @@ export interface Verdict {
   readonly attemptsLeft?: number;
 }
 
-/** Outcome that makes a dead letter. */
 export type DeadOutcome = Extract<Outcome, { readonly kind: 'dead' }>;
 
 /** Number of the failed attempt, and the most attempts of the message. */
@@ -87,15 +86,12 @@ export function outcomeOf(error: unknown, { attempt, maxAttempts }: AttemptNumbe
   return { kind: 'retry', delay: retryDelay(backoff, attempt, error), failure };
 }
 
-/** Returns the scope of a rate limit, if the error is one. */
 function scopeOf(error: RetryLaterError): { scope?: RateLimitScope } {
   if (!(error instanceof RateLimitedError)) return {};
   return { scope: RATE_LIMIT_SCOPES.find((one) => one === error.scope) ?? 'topic' };
 }
 
-/**
- * Returns the delay that the error asks for. An error of another version of this package can have other fields; it still spends no attempt.
- */
+/** An error of another version of this package can have other fields; it still spends no attempt. */
 function putOff(error: RetryLaterError, backoff: ActiveBackoff, attempt: number): number {
   try {
     return parseDuration('delay', error.delay, { max: MAX_DELAY });

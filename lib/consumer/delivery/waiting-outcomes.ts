@@ -2,7 +2,6 @@ import { addsMemory } from '../../store/deliveries/settle.js';
 import type { Delivery } from './delivery.js';
 import type { Verdict } from './verdict.js';
 
-/** A delivery with its verdict. */
 export interface DecidedDelivery {
   readonly delivery: Delivery;
   readonly verdict: Verdict;

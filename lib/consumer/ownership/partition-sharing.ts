@@ -15,7 +15,7 @@ const SLICE = 10;
 export interface PartitionSharingOptions {
   readonly context: ConsumerContext;
   readonly registry: TopicRegistry;
-  /** Longest interval between heartbeats, in milliseconds. */
+  /** Milliseconds. */
   readonly heartbeat: number;
   readonly reporter: Pick<ProcessReporter, 'poke' | 'forgotten'>;
   /** Called when a receipt was used elsewhere: its delivery lasts for `lease` milliseconds from now on; 0 if it has ended. */
@@ -49,7 +49,7 @@ export class PartitionSharing implements Startable, FleetMember {
     return [...this.#consumers.values()];
   }
 
-  /** Returns the consumer of a topic; `undefined` before the topic's number of partitions is known. */
+  /** Returns `undefined` before the topic's number of partitions is known. */
   consumerOf(topic: string): TopicConsumer | undefined {
     return this.#consumers.get(topic);
   }
@@ -116,9 +116,7 @@ export class PartitionSharing implements Startable, FleetMember {
     await told;
   }
 
-  /**
-   * Takes the shares. Also works while this process starts: a partition that becomes free for it must not wait for the end of the start.
-   */
+  /** Works while this process starts, too: a partition that becomes free for it must not wait for the end of the start. */
   share(): void {
     if (this.#sharing.size > 0) this.#shares.poke();
   }

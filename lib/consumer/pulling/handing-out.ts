@@ -16,7 +16,7 @@ import { Room } from './room.js';
 export interface Received {
   readonly consumer: TopicConsumer;
   readonly deliveries: readonly CheckedDelivery[];
-  /** Lease in milliseconds; 0 if they are acknowledged before they are returned. */
+  /** Milliseconds; 0 if they are acknowledged before they are returned. */
   readonly lease: number;
 }
 
@@ -77,7 +77,7 @@ export class HandingOut {
     return deliveries.filter((one) => given.has(one)).map((one) => this.#message(one, backoff, lease));
   }
 
-  /** Acknowledges messages; returns those that were. The others are not given, since they may come again. */
+  /** Returns the acknowledged messages. The others are not given, since they may come again. */
   async #acknowledge(taken: TakenDeliveries, part: readonly CheckedDelivery[]): Promise<CheckedDelivery[]> {
     const { context, timeout } = this.#options;
     const settling = Promise.all(part.map(({ delivery }) => taken.settle(delivery, ACKED)));
@@ -135,7 +135,7 @@ function mayBeLost(): BrokerUnavailableError {
   );
 }
 
-/** Gives a delivery back; the settle goes on in the background. */
+/** The settle goes on in the background. */
 function giveBack(taken: TakenDeliveries, delivery: Delivery): void {
   void taken.settle(delivery, RELEASED);
 }

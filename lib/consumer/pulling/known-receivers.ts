@@ -71,8 +71,8 @@ export class KnownReceivers {
   /**
    * Notes that a receiver has got messages.
    *
-   * @param tokens tokens of their deliveries
-   * @param lease lease in milliseconds
+   * @param tokens those of their deliveries
+   * @param lease milliseconds
    */
   took(topic: string, consumer: string, tokens: readonly string[], lease: number): void {
     const by = this.#known.get(nameOf(topic, consumer));

@@ -43,10 +43,7 @@ export class PulledTopic implements HandledTopic {
     this.#clock = clock;
   }
 
-  /**
-   * Settings of the topic. Receivers take care of `delivery` themselves: at most once means that a message is acknowledged before they get
-   * it.
-   */
+  /** Receivers take care of `delivery` themselves: at most once, a message is acknowledged before they get it. */
   get settings(): HandlerSettings {
     return { ...this.#settings, delivery: 'at-least-once', lease: this.#lease };
   }
@@ -65,7 +62,7 @@ export class PulledTopic implements HandledTopic {
   }
 
   /**
-   * @param since a message that could not be read since then makes it throw; epoch milliseconds on the local clock
+   * @param since epoch milliseconds on the local clock; it throws if a message could not be read since then
    * @throws ConfigurationError if its messages need a serializer that this process lacks
    */
   assertReadable(since: number): void {

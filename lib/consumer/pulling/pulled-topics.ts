@@ -38,7 +38,7 @@ export interface ReceiveRequest {
   readonly max: number;
   /** Time to wait if nothing is due. */
   readonly wait: number;
-  /** Lease of the messages; 0 if they are acknowledged before they are returned. */
+  /** 0 if messages are acknowledged before they are returned. */
   readonly lease: number;
   /** Ends the wait. */
   readonly signal: AbortSignal;
@@ -212,10 +212,7 @@ export class PulledTopics {
     }
   }
 
-  /**
-   * Refuses at-most-once where it does not work: a message that is gone when it is received can neither keep others waiting nor count as in
-   * flight.
-   */
+  /** A message that is gone when it is received can neither keep others waiting nor count as in flight. */
   #assertMayBeOnce(topic: string, lease: number): void {
     const { topics } = this.#options;
     if (lease > 0) return;

@@ -67,7 +67,7 @@ export class Receipts {
   }
 
   /**
-   * @param lease lease in milliseconds
+   * @param lease milliseconds
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async extend(receipt: string, lease: number): Promise<ExtendResult> {

@@ -28,7 +28,6 @@ export type ReceivedOutcome =
 
 const OUTCOMES = ['ack', 'retry', 'dead', 'release'] as const satisfies readonly ReceivedOutcome[];
 
-/** A checked outcome. */
 export interface CheckedOutcome {
   readonly outcome: (typeof OUTCOMES)[number];
   /** Delay in milliseconds. */

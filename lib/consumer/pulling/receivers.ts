@@ -53,7 +53,7 @@ export class Receivers implements Destination {
   #wanted = 0;
 
   /**
-   * @param slots slots of the topic, one for each message that receivers wait for
+   * @param slots the topic's, one for each message that receivers wait for
    * @param found resolves once nothing more is being claimed
    */
   constructor(clock: Clock, slots: Pick<HandlerSlots, 'resize'>, found: () => Promise<void>) {

@@ -35,7 +35,7 @@ export class ProgressWatch implements Startable {
    */
   #rebuiltAt = -Infinity;
 
-  /** @param heartbeat heartbeat in milliseconds */
+  /** @param heartbeat milliseconds */
   constructor(context: ConsumerContext, heartbeat: number, watched: Watched) {
     this.#context = context;
     this.#watched = watched;

@@ -109,7 +109,7 @@ export class RetentionTrimmer implements Startable {
   }
 }
 
-/** A topic whose records are trimmed. The settings of a received topic can change at any time. */
+/** The settings of a received topic can change at any time. */
 interface RetainingTopic {
   readonly settings: Pick<TopicSettings, 'deadLetter' | 'finished'>;
 }
@@ -129,7 +129,7 @@ export function trimmerOfDeadLetters(
   });
 }
 
-/** Returns the trimmer of finished messages. Those of an earlier owner are removed if this one keeps none. */
+/** Messages that an earlier owner has kept are removed if this one keeps none. */
 export function trimmerOfFinished(
   context: ConsumerContext,
   partition: Partition,

@@ -26,7 +26,7 @@ export class ScheduleReporter {
     this.#context.events.emit('published', { id, topic, partition, dueAt: toDate(time), duplicate });
   }
 
-  /** @param missed missed occurrences; `undefined` if there are none */
+  /** @param missed `undefined` if there are none */
   missed(schedule: string, reason: 'outage' | 'overlap', missed: MissedOccurrences | undefined): void {
     if (!missed) return;
     const { topic, index: partition } = this.#partition;

@@ -64,7 +64,6 @@ interface Look {
 export interface ScheduleRunnerOptions {
   readonly context: ConsumerContext;
   readonly partition: Partition;
-  /** Order of the topic. */
   readonly order: TopicOrder | undefined;
   /** Identity under which this process owns the partition. */
   readonly owner: Owner;
@@ -308,7 +307,7 @@ export class ListedSchedules {
   /**
    * Checks each schedule once. Never rejects.
    *
-   * @param key key of its messages
+   * @param key the one of its messages
    * @returns the topic under which the list has it, if that is not this partition's: the schedule was removed here
    */
   async check(id: string, key: string): Promise<string | undefined> {

@@ -49,7 +49,7 @@ function callOf({ wrapper, name }: DecoratedMethod<unknown>): DeadLetterHook['ca
   return (letter) => completed(instance[name]?.(letter));
 }
 
-/** Asserts that the class has one instance: the delivery has ended, so there is nothing to create another one for. */
+/** The delivery has ended, so there is nothing to create an instance for. */
 function assertOneInstance(where: string, wrapper: InstanceWrapper): void {
   if (!wrapper.isTransient && wrapper.isDependencyTreeStatic()) return;
   throw new ConfigurationError(

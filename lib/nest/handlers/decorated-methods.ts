@@ -93,7 +93,7 @@ function methodOf(
   return withMetadataOf(current as Method, withMetadataOf(marked, both));
 }
 
-/** Returns a new function that metadata can be stored on. */
+/** Metadata can be stored on it. */
 function newMethod(): Method {
   return () => undefined;
 }

@@ -18,7 +18,7 @@ export class DelayedHandlerExplorer {
   ) {}
 
   /**
-   * @param options options of the connection
+   * @param options those of the connection
    * @param connections names of all connections of the application
    * @returns the handlers of a connection
    * @throws ConfigurationError that names class and method of a handler that cannot work

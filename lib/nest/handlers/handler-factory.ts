@@ -10,8 +10,8 @@ import { CONTEXT_TYPE } from './delay-queue-context.js';
 import { ConfigurationError } from '../../errors/options.errors.js';
 
 /**
- * Asserts that all enhancers run. Nest creates guards, interceptors, pipes and filters that are bound as classes only if it creates the
- * class they are bound to. Otherwise it leaves them out silently, and a guard that does not run refuses nothing.
+ * Nest creates guards, interceptors, pipes and filters that are bound as classes only if it creates the class they are bound to. Otherwise
+ * it leaves them out silently, and a guard that does not run refuses nothing.
  *
  * @throws ConfigurationError if a class that Nest has not created is bound to the handler
  */

@@ -46,7 +46,7 @@ export class HandlerPipeline {
   }
 
   /**
-   * @param instance instance whose method is called
+   * @param instance the one whose method is called
    * @param contextId context of the delivery, if the class or its enhancers do not have the default scope
    */
   around(instance: object, contextId?: ContextId): Invoke {

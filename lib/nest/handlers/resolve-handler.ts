@@ -17,8 +17,8 @@ export interface ConsumingOptions extends Pick<ResolvedOptions, 'topicSettings'>
 /**
  * Checks the topics and options of a handler. Options left out come from the topic and the consumer.
  *
- * @param name name such as `OrderService.onTimeout`
- * @param where same name for errors
+ * @param name such as `OrderService.onTimeout`
+ * @param where its name in errors
  * @throws ConfigurationError that names the handler
  */
 export function resolveHandler(

@@ -87,7 +87,7 @@ export function connectionProviders(name: string): Provider[] {
   ];
 }
 
-/** Asserts that there are options: a factory that forgot to return would otherwise mean a Redis on this host. */
+/** A factory that forgot to return would otherwise mean a Redis on this host. */
 function assertGiven(options: DelayQueueModuleOptions | null | undefined): DelayQueueModuleOptions {
   if (options) return options;
   throw new ConfigurationError(

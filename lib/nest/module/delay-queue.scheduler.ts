@@ -121,8 +121,8 @@ export class DelayQueueScheduler
   }
 
   /**
-   * Runs a step of the boot, and closes all connections if it fails: Nest then calls no shutdown hooks, an open connection would keep the
-   * process alive, and other connections of the application would go on consuming. They may belong to other copies of this package.
+   * Closes all connections if a step fails: Nest calls no shutdown hooks after a failed boot. An open connection would keep the process
+   * alive, and others of the application would go on consuming. They may belong to other copies of this package.
    */
   async #orCloseAll(step: () => Promise<void>): Promise<void> {
     try {
@@ -133,13 +133,12 @@ export class DelayQueueScheduler
     }
   }
 
-  /** Returns all connections of the application. */
   #connections(): DelayQueueConnection[] {
     const providers = this.#discovery.getProviders().filter(({ token }) => isConnectionToken(token));
     return providers.map(({ instance }) => instance as DelayQueueConnection);
   }
 
-  /** Returns the instances provided for a token. A scoped or transient provider has no useful instance: `undefined` in its place. */
+  /** Returns the instances for a token; `undefined` for a scoped or transient provider, which has no useful one. */
   #provided(sought: unknown): unknown[] {
     const providers = this.#discovery.getProviders().filter(({ token }) => token === sought);
     return providers.map((provider) =>

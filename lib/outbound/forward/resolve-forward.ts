@@ -11,7 +11,7 @@ export type FindProvided = (token: unknown) => readonly unknown[];
 /**
  * Returns the client that messages are forwarded through.
  *
- * @param name name of the option, such as `topics['order.timeout'].forward`
+ * @param name the option's, such as `topics['order.timeout'].forward`
  * @throws ConfigurationError if the application has none, or several, or if the client cannot emit events
  */
 export function clientOf(name: string, { client }: Pick<ForwardTarget, 'client'>, find: FindProvided): ForwardClient {
@@ -60,7 +60,7 @@ function clientName(client: ForwardTarget['client']): string {
 /**
  * Checks the options for forwarding; whether the application has the client is known only once it has booted.
  *
- * @param name name of the option, such as `topics['order.timeout'].forward`
+ * @param name the option's, such as `topics['order.timeout'].forward`
  * @throws InvalidArgumentError
  */
 export function resolveForward(name: string, options: ForwardOptions): ForwardTarget {

@@ -140,7 +140,7 @@ function isReset(error: unknown): boolean {
   return ['ECONNRESET', 'EPIPE'].includes(String((error as NodeJS.ErrnoException).code));
 }
 
-/** Returns the text of an error. Several addresses fail with several errors, and the aggregate error has none of their texts. */
+/** Several addresses fail with several errors, and the aggregate error has none of their texts. */
 function textOf(error: unknown): string {
   const { errors, message, code } = error as Partial<AggregateError> & NodeJS.ErrnoException;
   if (Array.isArray(errors) && errors.length > 0) return errors.map(textOf).join('; ');

@@ -13,7 +13,7 @@ import { WebhookSigner } from './webhook-signer.js';
 /**
  * Checks the options for pushing. No error shows a path, a secret or the value of a header.
  *
- * @param name name of the option, such as `topics['order.paid'].push`
+ * @param name the option's, such as `topics['order.paid'].push`
  * @throws InvalidArgumentError
  */
 export function resolvePush(name: string, options: PushOptions): PushTarget {
@@ -54,10 +54,7 @@ function resolveUrl(name: string, given: unknown): URL {
   return url;
 }
 
-/**
- * Asserts that an address is public. Host names are looked up and checked on connect; an address needs no lookup, and would not be checked
- * again.
- */
+/** Host names are looked up and checked on connect; an address needs no lookup, and would not be checked again. */
 function assertPublic(name: string, hostname: string): void {
   const address = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   const isThisHost = /(^|\.)localhost\.?$/.test(hostname);

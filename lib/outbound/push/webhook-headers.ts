@@ -68,7 +68,7 @@ export function webhookId({ topic, key, id, publishedAt }: DelayedMessage): stri
   return `msg_${createHash('sha256').update(text).digest('base64url').slice(0, 32)}`;
 }
 
-/** Returns the headers from the message. HTTP treats names that differ only by case as one name, with a line for each value. */
+/** HTTP treats names that differ only by case as one name, with a line for each value. */
 function messageHeaders({ headers }: DelayedMessage): Record<string, string[]> {
   const lines: Record<string, string[]> = {};
   for (const [header, value] of Object.entries(headers)) {

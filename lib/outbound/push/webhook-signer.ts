@@ -17,7 +17,7 @@ export class WebhookSigner {
   readonly #keys: readonly Buffer[];
 
   /**
-   * @param name name of the secrets in error messages, which never show them
+   * @param name the secrets' name in error messages, which never show them
    * @throws InvalidArgumentError
    */
   constructor(name: string, secret: unknown) {
