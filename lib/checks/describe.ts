@@ -1,12 +1,12 @@
 import { inspect } from 'node:util';
 import { isPlainObject } from './kinds.js';
 
-/** A value as it is shown in an error message: short, on one line, with its type visible. */
+/** Describes a value for an error message: short, on one line, with its type visible. */
 export function describe(value: unknown): string {
   return shortened(inspected(value).replaceAll(/\s*\n\s*/g, ' '));
 }
 
-/** A value may say itself how it is shown, and fail at that. */
+/** Inspects a value; one can define how it is shown, and fail at that. */
 function inspected(value: unknown): string {
   try {
     if (isLarge(value, 1)) return `an object with more than ${MAX_NAMES} properties`;
@@ -16,7 +16,7 @@ function inspected(value: unknown): string {
   }
 }
 
-/** More of them are not shown: `inspect()` would go through all. */
+/** Most properties of an object that is shown: `inspect()` would go through all. */
 const MAX_NAMES = 1000;
 
 function isLarge(value: unknown, depth: number): boolean {
@@ -35,7 +35,7 @@ function shortened(text: string): string {
 /** Most items that a line of the log names. */
 const MAX_NAMED = 10;
 
-/** Such as `a, b, c and 5 more`: the first ten, and how many more there are. */
+/** Returns a text such as `a, b, c and 5 more`: the first ten, and the number of others. */
 export function enumerate(items: readonly string[]): string {
   const named = items.slice(0, MAX_NAMED).join(', ');
   return items.length > MAX_NAMED ? `${named} and ${items.length - MAX_NAMED} more` : named;

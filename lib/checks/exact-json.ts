@@ -3,7 +3,7 @@ import { jsonPath } from './json-path.js';
 
 const SMALL_A = 97;
 
-/** Whether a unit of UTF-16 is a surrogate: two of them are a character. */
+/** Whether a UTF-16 unit is a surrogate: two of them make a character. */
 function isHalf(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdfff;
 }
@@ -16,7 +16,7 @@ function escapeOf(unit: number): string {
   return `\\u${unit.toString(16)}`;
 }
 
-/** The unit of UTF-16 that `\u` and four digits stand for; `undefined` if they do not stand there. */
+/** Returns the UTF-16 unit that `\u` and four digits stand for; `undefined` if there are none. */
 function unitAt(text: string, at: number): number | undefined {
   if (text.charCodeAt(at) !== BACKSLASH || text.charCodeAt(at + 1) !== SMALL_U) return undefined;
   let unit = 0;
@@ -32,19 +32,22 @@ function unitAt(text: string, at: number): number | undefined {
 
 const FORM = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Whether a number in JSON has the same digits once it was read as a double and written again: not one above 2^53 between two doubles, -0 or 1e400. */
+/**
+ * Whether a JSON number has the same digits after it was read as a double and written again: not one above 2^53 between two doubles, -0 or
+ * 1e400.
+ */
 function isExactNumber(text: string): boolean {
   const written = String(Number(text));
-  // Nearly all are written as everybody writes them.
+  // Nearly all are written in the usual form.
   return written === text || decimalOf(written) === decimalOf(text);
 }
 
-/** The same text for every way to write a decimal number; what is none is itself. */
+/** Returns the same text for every notation of a decimal number; any other text is returned unchanged. */
 function decimalOf(text: string): string {
   const [, sign, whole = '', part = '', exponent = '0'] = FORM.exec(text) ?? [];
   if (sign === undefined) return text;
   const digits = whole + part;
-  // By hand: an expression for the zeros at the end takes the square of their number where more digits follow.
+  // By hand: a regular expression for trailing zeros takes quadratic time where more digits follow.
   let begin = 0;
   while (digits.charCodeAt(begin) === ZERO) begin++;
   let end = digits.length;
@@ -53,39 +56,38 @@ function decimalOf(text: string): string {
   return `${sign}${digits.slice(begin, end)}e${whole.length - begin + Number(exponent)}`;
 }
 
-/** How deep a text may be nested: readers of other languages give up soon after, such as PHP. */
+/** Deepest allowed nesting: readers in other languages, such as PHP, give up soon after. */
 export const MAX_DEPTH = 512;
 
-/** How much of a number an error shows. */
+/** Most characters of a number that an error shows. */
 const MAX_SHOWN = 60;
 
-/** Every decimal number with fewer digits, and no exponent, is the shortest form of its double. */
+/** Number of characters up to which a decimal number without exponent survives as a double unchanged. */
 const SURELY_EXACT = 15;
 
-/** A text that is no JSON. The message says where, and shows none of it: it may be a secret. */
+/** Error for a text that is not JSON. The message gives the position, and shows none of the text, which may be secret. */
 export class NoJsonError extends Error {}
 
 /**
- * Reads JSON, and refuses what would come back as something else once it was stored and written again: numbers whose digits would
- * change, names that an object has twice, halves of characters, and what is nested more than {@link MAX_DEPTH} deep. A byte order mark
- * is skipped.
+ * Reads JSON, and refuses text that would change once it is stored and written again: numbers whose digits would change, names that an
+ * object has twice, halves of characters, and values nested more than {@link MAX_DEPTH} deep. Skips a byte order mark.
  *
  * @param given a text, or its bytes in UTF-8
- * @param root what paths in errors begin with, such as `payload`; may be empty
+ * @param root start of the paths in errors, such as `payload`; can be empty
  * @throws NoJsonError
- * @throws SerializationError with the path of what would change
+ * @throws SerializationError with the path of a value that would change
  */
 export function parseExactJson(given: string | Uint8Array, root = ''): unknown {
   const json = typeof given === 'string' ? given.replace(/^\ufeff/, '') : decoded(given);
   const scan = new JsonScan(json, root);
   const { members } = scan.run();
   const value: unknown = JSON.parse(json);
-  // Of a name that comes again, only the last value is there.
+  // Of a repeated name, only the last value is left.
   if (members !== membersOf(value)) new JsonScan(json, root, { findsRepeated: true }).run();
   return value;
 }
 
-/** It skips a byte order mark. */
+/** Decoder of UTF-8, which skips a byte order mark. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function decoded(bytes: Uint8Array): string {
@@ -103,7 +105,7 @@ function membersOf(value: unknown): number {
     for (let i = 0; i < value.length; i++) members += membersOf(value[i]);
     return members;
   }
-  // A list of names or of values takes longer, three times of a large object.
+  // A list of names or values takes longer, three times as long for a large object.
   for (const name in value) members += 1 + membersOf((value as Record<string, unknown>)[name]);
   return members;
 }
@@ -120,17 +122,17 @@ const CLOSE_ARRAY = 93;
 const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 const FIRST_PRINTABLE = 32;
-/** The bit that tells small letters of ASCII from large ones. */
+/** The bit that distinguishes lowercase from uppercase ASCII letters. */
 const SMALL = 32;
 const SMALL_E = 101;
 const SMALL_U = 117;
 
-/** No name begins there. */
+/** Place at which no name begins. */
 const NO_NAME = 0;
 
 const ESCAPED: ReadonlySet<number> = new Set(Array.from('"\\/bfnrt', (letter) => letter.charCodeAt(0)));
 
-/** Goes through a text once, from token to token; what it needs for a path, it notes as places in the text. */
+/** Scans a text once, token by token; records paths as places in the text. */
 class JsonScan {
   readonly #text: string;
   readonly #root: string;
@@ -138,7 +140,7 @@ class JsonScan {
   #at = 0;
   #depth = 0;
   #members = 0;
-  /** For each level where the name of the member begins, or the complement of the place in an array. */
+  /** For each level, the place where the member's name begins, or the complement of the index in an array. */
   readonly #path: number[] = [];
 
   constructor(text: string, root: string, { findsRepeated = false } = {}) {
@@ -154,7 +156,7 @@ class JsonScan {
     return { members: this.#members };
   }
 
-  /** The code of the next character that is no space; NaN at the end. */
+  /** Returns the code of the next character that is not white space; NaN at the end. */
   #next(): number {
     for (;;) {
       const code = this.#text.charCodeAt(this.#at);
@@ -210,7 +212,7 @@ class JsonScan {
     }
   }
 
-  /** @returns the number of levels above */
+  /** @returns number of levels above */
   #enter(): number {
     if (this.#depth === MAX_DEPTH) throw this.#wouldChange(`is nested more than ${MAX_DEPTH} deep. Send it in parts.`);
     this.#at++;
@@ -236,7 +238,7 @@ class JsonScan {
     }
   }
 
-  /** @returns where it ends */
+  /** @returns place where it ends */
   #escape(at: number): number {
     const text = this.#text;
     const letter = text.charCodeAt(at + 1);

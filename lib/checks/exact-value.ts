@@ -3,10 +3,10 @@ import { MAX_DEPTH } from './exact-json.js';
 import { jsonPath } from './json-path.js';
 
 /**
- * Checks what another program has read from JSON, as far as it can still be told: of a whole number above 2^53 nobody knows any more
- * which digits it had.
+ * Checks a value that another program has read from JSON, as far as that is still possible: the original digits of a whole number above
+ * 2^53 are lost.
  *
- * @throws SerializationError with the path of what may have changed
+ * @throws SerializationError with the path of a value that may have changed
  */
 export function assertExactValue(value: unknown): void {
   assertExactAt(value, []);

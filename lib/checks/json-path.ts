@@ -1,9 +1,9 @@
 const MAX_PATH_LENGTH = 200;
 
 /**
- * Such as `payload.items[3]['unit price']`.
+ * Returns a path such as `payload.items[3]['unit price']`.
  *
- * @param root what it begins with; may be empty
+ * @param root start of the path; can be empty
  */
 export function jsonPath(root: string, keys: readonly (string | number)[]): string {
   const path = keys.reduce<string>((text, key) => `${text}${segment(key, text === '')}`, root);

@@ -25,8 +25,8 @@ export const MAX_REPLICAS = 100;
 /** Most attempts a message can be given. */
 export const MAX_ATTEMPTS = 1000;
 
-/** Shortest lease, in milliseconds: if it were below a second, a garbage collection could cost one. */
+/** Shortest lease, in milliseconds: below a second, a garbage collection could end one. */
 export const MIN_LEASE = 1000;
 
-/** Longest name of somebody who receives, in characters. */
+/** Longest name of a receiver, in characters. */
 export const MAX_CONSUMER_LENGTH = 128;

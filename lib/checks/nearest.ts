@@ -1,14 +1,13 @@
 /**
- * The name that was probably meant: the one that differs least, if at most a third of its letters differ; the first one if
- * several do equally. A letter that is wrong, missing, added or swapped with the next one is one difference. Case does not
- * count.
+ * Returns the name that was probably meant: the one that differs least, if at most a third of its letters differ; the first one among
+ * equals. A letter that is wrong, missing, added or swapped with the next one is one difference. Case does not count.
  */
 export function nearest(given: string, known: Iterable<string>): string | undefined {
   let found: string | undefined;
   let fewest = Infinity;
   for (const name of known) {
     const limit = Math.floor(Math.max(given.length, name.length) / 3);
-    // Names differ by at least as much as their lengths do, which rules out most of a long list at once.
+    // Names differ by at least the difference of their lengths, which rules out most of a long list at once.
     if (Math.abs(given.length - name.length) > limit) continue;
     const differences = differencesBetween(given.toLowerCase(), name.toLowerCase());
     if (differences > limit || differences >= fewest) continue;
@@ -18,13 +17,13 @@ export function nearest(given: string, known: Iterable<string>): string | undefi
   return found;
 }
 
-/** ` Did you mean 'name'?`, to append to the sentence that says what is wrong; empty if no known name is similar. */
+/** Returns ` Did you mean 'name'?` to append to an error message; empty if no known name is similar. */
 export function didYouMean(given: string, known: Iterable<string>): string {
   const name = nearest(given, known);
   return name === undefined ? '' : ` Did you mean '${name}'?`;
 }
 
-/** The restricted Damerau-Levenshtein distance, a row of its table at a time. */
+/** Returns the restricted Damerau-Levenshtein distance, computed a row of its table at a time. */
 function differencesBetween(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

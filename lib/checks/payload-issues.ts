@@ -2,14 +2,14 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { isPlainObject } from './kinds.js';
 
 /**
- * One thing that a schema found wrong with a payload.
+ * An issue that a schema found in a payload.
  *
  * @publicApi
  */
 export interface PayloadIssue {
-  /** The schema's words, at most 500 characters. */
+  /** Message of the schema, at most 500 characters. */
   readonly message: string;
-  /** Where in the payload, such as `lines[0].sku`, at most 200 characters; left out for the payload as a whole. */
+  /** Path in the payload, such as `lines[0].sku`, at most 200 characters; left out for the payload as a whole. */
   readonly path?: string;
 }
 
@@ -17,7 +17,7 @@ const MAX_ISSUES = 10;
 const MAX_MESSAGE_LENGTH = 500;
 const MAX_PATH_LENGTH = 200;
 
-/** In a form that can be kept with a message: the first 10, their texts cut. */
+/** Converts issues to a form that can be kept with a message: the first 10, with their texts cut. */
 export function toPayloadIssues(issues: readonly StandardSchemaV1.Issue[]): PayloadIssue[] {
   return issues.slice(0, MAX_ISSUES).map(({ message, path = [] }) => {
     const text = message.slice(0, MAX_MESSAGE_LENGTH);
@@ -25,13 +25,13 @@ export function toPayloadIssues(issues: readonly StandardSchemaV1.Issue[]): Payl
   });
 }
 
-/** Whether a stored value is one. */
+/** Whether a stored value is an issue. */
 export function isPayloadIssue(value: unknown): value is PayloadIssue {
   if (!isPlainObject(value) || typeof value['message'] !== 'string') return false;
   return value['path'] === undefined || typeof value['path'] === 'string';
 }
 
-/** Such as `lines[0].sku`. */
+/** Returns a path such as `lines[0].sku`. */
 export function pathText(path: NonNullable<StandardSchemaV1.Issue['path']>): string {
   return path.reduce<string>((text, segment) => {
     const key = typeof segment === 'object' ? segment.key : segment;

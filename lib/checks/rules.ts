@@ -5,39 +5,39 @@ import { isAbortSignal } from './kinds.js';
 import { MAX_DELAY } from './limits.js';
 import { assertBoolean, assertInteger, assertObject, assertOneOf, isWithin, unknownOption } from './validate.js';
 
-/** JSON Schema, as OpenAPI 3.1 has it. */
+/** JSON Schema, as in OpenAPI 3.1. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
   readonly description?: string;
 }
 
-/** Declares an option: checks it, and answers what is used of it. */
+/** Declaration of an option: checks it, and returns the value to use. */
 export interface Rule<Given, Value> {
-  /** @throws InvalidArgumentError that calls the option by its name */
+  /** @throws InvalidArgumentError that names the option */
   (name: string, given: Given): Value;
-  /** What it takes in JSON; `undefined`: it is no option for other programs. */
+  /** Schema of the option in JSON; `undefined` if it is no option for other programs. */
   readonly schema?: JsonSchema | undefined;
   /** Whether it can be left out. @defaultValue false */
   readonly isOptional?: boolean | undefined;
-  /** The rule that checks an option that is given, if this one only adds to it. */
+  /** Rule that checks a given option, if this one only adds to it. */
   readonly inner?: Rule<never, unknown> | undefined;
 }
 
-/** A rule for every option of an object; the compiler misses one that was forgotten. */
+/** Rules for every option of an object; the compiler reports a missing one. */
 export type Rules<Options extends object> = {
   readonly [Option in keyof Options]-?: Rule<Options[Option] | undefined, unknown>;
 };
 
 export type AnyRules = Readonly<Record<string, Rule<never, unknown>>>;
 
-/** What is used of an object's options. */
+/** Values used from an object's options. */
 export type Used<R extends AnyRules> = { readonly [Option in keyof R]: ReturnType<R[Option]> };
 
 /**
- * Applies the rules of an object's options once; what is checked often has an {@link objectOf} of its own.
+ * Applies the rules of an object's options once; objects that are checked often have their own {@link objectOf}.
  *
- * @param name of the object, such as `consumer` or `The module options`
- * @param path what stands before the names of options in errors
+ * @param name the object's name, such as `consumer` or `The module options`
+ * @param path prefix of the names of options in errors
  * @throws InvalidArgumentError
  */
 export function applyRules<R extends AnyRules>(rules: R, name: string, given: object, path?: string): Used<R> {
@@ -53,12 +53,12 @@ export function declared<Given, Value>(
   return Object.assign(check, { schema, ...about });
 }
 
-/** A schema that the document of the gateway has once, under a name. */
+/** Returns a reference to a schema that the gateway's document has once, under a name. */
 export function named(name: string, schema: JsonSchema): JsonSchema {
   return { $ref: `#/components/schemas/${name}`, $defs: { [name]: schema } };
 }
 
-/** The same rule for an option that can be left out. */
+/** Returns the same rule for an option that can be left out. */
 export function orElse<Given, Value, const Otherwise>(
   rule: Rule<Given, Value>,
   otherwise: Otherwise,
@@ -72,13 +72,13 @@ export function optional<Given, Value>(rule: Rule<Given, Value>): Rule<Given | u
   return orElse(rule, undefined);
 }
 
-/** @param meaning for those who use other languages or the command line */
+/** @param meaning description for users of other languages or the command line */
 export function described<Given, Value>(meaning: string, rule: Rule<Given, Value>): Rule<Given, Value> {
   const schema = { ...rule.schema, description: meaning };
   return declared(schema, (name, given: Given) => rule(name, given), { isOptional: rule.isOptional, inner: rule });
 }
 
-/** The same rule, with its meaning, for an option that can be left out. */
+/** Returns the same rule, with its meaning, for an option that can be left out. */
 export function option<Given, Value>(
   meaning: string,
   rule: Rule<Given, Value>,
@@ -86,18 +86,19 @@ export function option<Given, Value>(
   return described(meaning, optional(rule));
 }
 
-/** A rule of an object. */
+/** Rule for an object. */
 export interface ObjectRule<R extends AnyRules> {
-  /** @param path what stands before the names of options in errors */
+  /** @param path prefix of the names of options in errors */
   (name: string, given: object, path?: string): Used<R>;
   readonly schema: JsonSchema;
 }
 
 /**
- * An object with these options and no others. The table is prepared once and only what is given is checked, since every message has one.
+ * Returns the rule for an object with only these options. Its table is prepared once and only given options are checked, since it runs for
+ * every message.
  *
- * @param schema if the document of the gateway has it under a name
- * @returns what is used of the options: an object with all of them, which has the same form whichever are given
+ * @param schema given if the gateway's document has it under a name
+ * @returns a rule that yields an object with all options, which has the same shape whichever are given
  */
 export function objectOf<R extends AnyRules>(rules: R, schema: JsonSchema = schemaOf(rules)): ObjectRule<R> {
   const names = Object.keys(rules);
@@ -114,7 +115,7 @@ export function objectOf<R extends AnyRules>(rules: R, schema: JsonSchema = sche
       if (rule === undefined) throw unknownOption(name, one, names);
       if (value !== undefined) used[one] = rule(path === '' ? one : path + one, value);
     }
-    // The rule of one that is missing says what it takes.
+    // The rule of a missing one says what it accepts.
     for (const [one, rule] of required) {
       if (options[one] === undefined) used[one] = rule(`${path}${one}`, undefined as never);
     }
@@ -123,7 +124,7 @@ export function objectOf<R extends AnyRules>(rules: R, schema: JsonSchema = sche
   return Object.assign(check, { schema });
 }
 
-/** What is called by a phrase, such as `The body`, is no place. */
+/** A phrase, such as `The body`, is no part of a path. */
 function pathBelow(name: string): string {
   return name.startsWith('The ') ? '' : `${name}.`;
 }
@@ -132,7 +133,7 @@ function defaultOf(rule: Rule<never, unknown> | undefined, name: string): unknow
   return rule?.isOptional ? rule(name, undefined as never) : undefined;
 }
 
-/** The rule itself, for an option that is given. */
+/** Returns the inner rule, for an option that is given. */
 function directly(rule: Rule<never, unknown>): Rule<never, unknown> {
   return rule.inner ? directly(rule.inner) : rule;
 }
@@ -141,13 +142,13 @@ function isPlain(value: object): boolean {
   return Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** An instance of a class may have options as accessors. */
+/** Adds inherited options: an instance of a class can have them as accessors. */
 function withInherited(given: object, names: readonly string[]): object {
   const values = given as Readonly<Record<string, unknown>>;
   return { ...given, ...Object.fromEntries(names.map((name) => [name, values[name]])) };
 }
 
-/** The schema of an object with these options. */
+/** Returns the schema of an object with these options. */
 export function schemaOf(rules: AnyRules): JsonSchema {
   const declarations = Object.entries(rules).filter(([, { schema }]) => schema);
   const required = declarations.flatMap(([name, { isOptional }]) => (isOptional ? [] : [name]));
@@ -159,7 +160,7 @@ export function schemaOf(rules: AnyRules): JsonSchema {
   };
 }
 
-/** @param of what is in the list, in a sentence */
+/** @param of name of the items in a sentence */
 export function listOf<Given, Value>(
   rule: Rule<Given, Value>,
   { of, min = 0, max }: { readonly of: string; readonly min?: number; readonly max: number },
@@ -170,7 +171,7 @@ export function listOf<Given, Value>(
       const shown = Array.isArray(given) ? `a list of ${given.length}` : describe(given);
       throw new InvalidArgumentError(`${name} must be a list of ${length} ${of}. Given: ${shown}.`);
     }
-    // `map` would leave out gaps.
+    // `map` would skip gaps.
     return Array.from(given, (item: Given, i) => rule(`${name}[${i}]`, item));
   });
 }
@@ -216,16 +217,16 @@ const DURATION = named('Duration', {
   description: "Milliseconds, or a number with a unit: '30s', '1h30m'.",
 });
 
-/** @param min in milliseconds, as `max` and what is used */
+/** @param min milliseconds, like `max` and the value used */
 export function duration(min: number, max: number = MAX_DELAY): Rule<unknown, number> {
   return declared(DURATION, (name, given) => parseDuration(name, given, { min, max }));
 }
 
-/** Without one nothing is ever aborted. */
+/** Rule for a signal; without one, nothing is ever aborted. */
 export const abortSignal: Rule<unknown, AbortSignal> = (name, given = new AbortController().signal) => {
   if (isAbortSignal(given)) return given;
   throw new InvalidArgumentError(`${name} must be an AbortSignal. Given: ${describe(given)}.`);
 };
 
-/** For an option that is checked together with others. Frozen, since many share it: a schema that it was given would be that of all. */
+/** Rule for an option that is checked together with others. Frozen, since many share it: a schema given to one would apply to all. */
 export const asGiven = Object.freeze(<T>(_: string, given: T): T => given);

@@ -2,7 +2,7 @@ import { ConfigurationError, InvalidArgumentError } from '../errors/options.erro
 import { describe } from './describe.js';
 import { didYouMean } from './nearest.js';
 
-/** What other queues call what is an option here under another name. */
+/** Names that other queues use for options of this library. */
 const OTHER_WORDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['connection', ['redis']],
   ['url', ['redis']],
@@ -27,7 +27,7 @@ const OTHER_WORDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['tz', ['timeZone']],
 ]);
 
-/** To be appended to the sentence that says that there is no such option: the one that was probably meant, if there is one. */
+/** Returns a hint at the option that was probably meant, to append to the error about an unknown one; empty if there is none. */
 function meantOption(given: string, known: readonly string[]): string {
   if (given === 'priority')
     return ' Messages have no priority: give a handler several topics, the most urgent one first.';
@@ -52,7 +52,7 @@ export function assertOptions(name: string, value: unknown, allowed: readonly st
   }
 }
 
-/** @throws InvalidArgumentError unless it is an object, and no list */
+/** @throws InvalidArgumentError unless it is an object and not a list */
 export function assertObject(name: string, value: unknown): asserts value is object {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
   throw new InvalidArgumentError(`${name} must be an object. Given: ${describe(value)}.`);
@@ -92,9 +92,9 @@ export function assertOneOf<T extends string>(name: string, value: unknown, allo
 }
 
 /**
- * Runs checks of options that the application gave, and turns their argument errors into configuration errors.
+ * Runs checks of the application's options, and turns their argument errors into configuration errors.
  *
- * @param where what the options belong to, such as `DelayQueueModule`
+ * @param where owner of the options, such as `DelayQueueModule`
  * @throws ConfigurationError instead of an InvalidArgumentError
  */
 export function asConfiguration<T>(where: string, check: () => T): T {

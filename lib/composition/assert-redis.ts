@@ -15,9 +15,8 @@ const ENCODE =
   'shown, since it may hold a password.';
 
 /**
- * Checks which Redis to use. ioredis would take much of what is wrong for a host name, or ignore it, and then fail to connect.
- * The error shows nothing of what was given: a URL that cannot be read, or an address in the wrong place, may have its password
- * anywhere.
+ * Checks the `redis` option. ioredis would take many wrong values for a host name, or ignore them, and then fail to connect. The error
+ * shows nothing of the given value: a URL that cannot be read, or an address in the wrong place, can have its password anywhere.
  *
  * @throws InvalidArgumentError
  */
@@ -35,7 +34,7 @@ export function assertRedis(redis: unknown): void {
   return 'nodes' in redis ? assertNodes(redis['nodes']) : assertAddress('redis', redis);
 }
 
-/** Whether messages are to be kept in the memory of this process. */
+/** Whether messages are kept in the memory of this process. */
 export function isEmbedded(redis: unknown): boolean {
   return redis === EMBEDDED || redis === EMBEDDED_IN_PRODUCTION;
 }
@@ -74,14 +73,14 @@ function assertUrl(text: string): void {
   }
 }
 
-/** Whether each part of a URL is what its author meant: parts of a password that was not encoded end up behind the host. */
+/** Whether each part of a URL is what its author meant: parts of an unencoded password end up after the host. */
 function isUnambiguous({ username, password, pathname, search, hash }: URL): boolean {
   return hash === '' && !`${pathname}${search}`.includes('@') && isDecodable(username) && isDecodable(password);
 }
 
 function isDecodable(part: string): boolean {
   try {
-    // What it says is used, since a bundler leaves out a call of a built-in function whose result is not.
+    // The result is used, since a bundler drops a call of a built-in function whose result is unused.
     return decodeURIComponent(part).length <= part.length;
   } catch {
     return false;
@@ -142,7 +141,7 @@ function assertAddress(name: string, options: Record<string, unknown>): void {
   }
 }
 
-/** To ioredis, null means that an option is left out. */
+/** Whether an option is given: for ioredis, null means that it is left out. */
 function given(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
@@ -160,7 +159,7 @@ function isInstance(redis: Record<string, unknown>): boolean {
   return typeof redis['duplicate'] === 'function';
 }
 
-/** What kind of value it is, without its content. */
+/** Describes the kind of a value without its content. */
 function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';

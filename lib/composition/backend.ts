@@ -13,42 +13,42 @@ import { type ResolvedOptions, resolveOptions } from './resolve-options.js';
 
 export type { MessageHandler };
 
-/** What a connection makes its broker with. */
+/** Context in which a connection creates its broker. */
 export interface BrokerContext {
   readonly log: Log;
-  /** `undefined`: nothing is measured. */
+  /** `undefined` if nothing is measured. */
   readonly metrics: DelayQueueMetrics | undefined;
-  /** Whose rights the user of Redis has to have at least. */
+  /** Role whose rights the Redis user needs at least. */
   readonly role: Role;
 }
 
-/** What a connection stands on: Redis and the time of this process. The testing kit puts another one in its place. */
+/** Foundation of a connection: Redis and the time of this process. The testing kit replaces it. */
 export interface Backend {
   readonly clock: Clock;
-  /** Whether the process is expected to be ended by a signal. */
+  /** Whether a signal is expected to end the process. */
   readonly expectsSignals: boolean;
   /**
    * Checks the options of a connection and fills in every default.
    *
-   * @param version of the copy of this package that the connection belongs to
-   * @throws ConfigurationError that says which option is wrong, or that this backend cannot serve the version
+   * @param version that of the package copy that the connection belongs to
+   * @throws ConfigurationError that names the wrong option, or if this backend cannot serve the version
    */
   resolve(given: DelayQueueModuleOptions, version: string): ResolvedOptions;
   /** @returns a broker that is not connected yet, and the ioredis client that applications can inject */
   createBroker(options: ResolvedOptions, context: BrokerContext): Promise<{ broker: Broker; redis: object }>;
-  /** To be put around each handler, by whoever has to know when it runs. */
+  /** Wraps a handler, for a backend that has to know when it runs. */
   watch(handler: MessageHandler): MessageHandler;
-  /** To be called when the application has bootstrapped. */
+  /** Call this when the application has bootstrapped. */
   booted(): void;
-  /** To be called around each stop, which may have to wait for time to pass. */
+  /** Wraps each stop, which may have to wait for time to pass. */
   whileStopping(stopping: Promise<void>): Promise<void>;
 }
 
-/** The Redis that the options name, or the memory of this process if they say so; and the time of this process. */
+/** Uses the Redis that the options name, or the memory of this process if they say so; and the time of this process. */
 export class SystemBackend implements Backend {
   readonly clock = new SystemClock();
 
-  /** Tests end their applications themselves, and a worker thread gets no signals. */
+  /** Whether signals are expected: tests end their applications themselves, and a worker thread gets no signals. */
   get expectsSignals(): boolean {
     return process.env['NODE_ENV'] !== 'test' && isMainThread;
   }
@@ -75,7 +75,7 @@ export class SystemBackend implements Backend {
     return { broker, redis: broker.client };
   }
 
-  /** Loaded only where it is used: it has every script once more. */
+  /** Loads the embedded broker only when it is used: it has a second copy of every script. */
   async #createEmbedded(prefix: string, log: Log | undefined): Promise<{ broker: Broker; redis: object }> {
     const { createEmbeddedBroker } = await import(/* webpackMode: "eager" */ '../engines/embedded/embedded.broker.js');
     log?.warn(

@@ -14,22 +14,22 @@ import { CALL_TIMEOUT } from './option-rules.js';
 import { type ResolvedOptions, checkOptions } from './resolve-options.js';
 
 /**
- * How {@link createDelayQueueAdmin} and {@link checkRedis} connect.
+ * Connection options of {@link createDelayQueueAdmin} and {@link checkRedis}.
  *
  * @publicApi
  */
 export interface DelayQueueAdminOptions {
-  /** As `redis` of the module's options. @defaultValue 'redis://127.0.0.1:6379' */
+  /** Same as `redis` in the module's options. @defaultValue 'redis://127.0.0.1:6379' */
   redis?: RedisSettings;
-  /** As `prefix` of the module's options. @defaultValue 'dq' */
+  /** Same as `prefix` in the module's options. @defaultValue 'dq' */
   prefix?: string;
-  /** Longest time for an answer, 1 ms to 1 min. @defaultValue '5s' */
+  /** Time limit for an answer, 1 ms to 1 min. @defaultValue '5s' */
   timeout?: Duration;
-  /** As `serializer` of the module's options: without it, payloads that were published with one are not shown. */
+  /** Same as `serializer` in the module's options: without it, payloads that were published with one are not shown. */
   serializer?: PayloadSerializer;
   /** Topics that have a serializer of their own. */
   topics?: Record<string, Pick<TopicOptions, 'serializer'>>;
-  /** Where to log trouble with the connection. @defaultValue console */
+  /** Log for problems with the connection. @defaultValue console */
   log?: { log(message: string): void; warn(message: string): void; error(message: string): void };
 }
 
@@ -39,9 +39,9 @@ export interface DelayQueueAdminOptions {
  * @publicApi
  */
 export class ConnectedDelayQueueAdmin extends DelayQueueAdmin {
-  /** To look at the schedules and to change them. */
+  /** Access to the schedules. */
   readonly schedules: DelayQueueSchedules;
-  /** Its `fleet` has what the processes do that publish their events. */
+  /** Events; `fleet` has those of the processes that publish theirs. */
   readonly events: DelayQueueEvents;
   readonly #connection: DelayQueueConnection;
 
@@ -53,15 +53,15 @@ export class ConnectedDelayQueueAdmin extends DelayQueueAdmin {
     this.#connection = connection;
   }
 
-  /** Closes its connections. Calls that are under way fail. */
+  /** Closes its connections. Calls under way fail. */
   async close(): Promise<void> {
     await this.#connection.close();
   }
 }
 
 /**
- * Connects to the queues of a prefix, to look at them and to act on them without a Nest application: in a script, a
- * dashboard, a job of operations. In an application inject `DelayQueueAdmin` instead.
+ * Connects to the queues of a prefix, to inspect and manage them without a Nest application: in a script, a dashboard, an operations job.
+ * In an application inject `DelayQueueAdmin` instead.
  *
  * @example
  * ```ts
@@ -70,7 +70,7 @@ export class ConnectedDelayQueueAdmin extends DelayQueueAdmin {
  * await admin.close();
  * ```
  *
- * @throws ConfigurationError if an option is wrong, Redis is too old, or its user may not do what is needed
+ * @throws ConfigurationError if an option is wrong, Redis is too old, or its user lacks a needed right
  * @throws BrokerUnavailableError if Redis cannot be reached within `timeout`
  *
  * @publicApi
@@ -87,8 +87,8 @@ export async function createDelayQueueAdmin(options: DelayQueueAdminOptions = {}
 }
 
 /**
- * Looks at a Redis as `DelayQueueAdmin.doctor()` does, also at one that no application boots on: too old, without the rights
- * that are needed, a replica, or away.
+ * Examines a Redis as `DelayQueueAdmin.doctor()` does, even one that no application boots on: too old, without the needed rights, a
+ * replica, or unreachable.
  *
  * @example
  * ```ts
@@ -110,9 +110,9 @@ export async function checkRedis(options: DelayQueueAdminOptions = {}): Promise<
 }
 
 /**
- * A connection that consumes nothing and is not connected yet.
+ * Creates a connection that consumes nothing and is not connected yet.
  *
- * @param name what error messages call the one who made it
+ * @param name the caller's name in error messages
  * @throws ConfigurationError if an option is wrong
  */
 export async function openConnection(name: string, options: DelayQueueAdminOptions): Promise<DelayQueueConnection> {

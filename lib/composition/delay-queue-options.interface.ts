@@ -27,7 +27,7 @@ export interface DelayQueueModuleOptions {
   /** Whether other modules can inject the producer without importing the module. @defaultValue true */
   isGlobal?: boolean;
   /**
-   * Which Redis to use.
+   * Redis to use.
    *
    * @defaultValue 'redis://127.0.0.1:6379'
    * @see docs/reference/redis.md
@@ -45,7 +45,7 @@ export interface DelayQueueModuleOptions {
   /** Settings of every topic. @defaultValue none */
   defaults?: TopicOptions;
   /**
-   * How this process handles messages; with `false` it only publishes.
+   * Options for handling messages in this process; with `false` it only publishes.
    *
    * @defaultValue `{}`
    * @see docs/guides/deployment.md#separate-api-and-worker-processes
@@ -59,8 +59,8 @@ export interface DelayQueueModuleOptions {
    */
   publishTimeout?: Duration;
   /**
-   * How many Redis replicas have to confirm each publish, and within what time; otherwise it rejects with `NotReplicatedError`. A publish
-   * can set its own numbers.
+   * Number of Redis replicas that have to confirm each publish, and the time limit for that; otherwise it rejects with
+   * `NotReplicatedError`. A publish can set its own numbers.
    *
    * @defaultValue none
    * @see docs/reference/publishing.md#confirmed-by-replicas
@@ -90,7 +90,7 @@ export interface DelayQueueModuleOptions {
    */
   fleetEvents?: boolean | FleetEventsOptions;
   /**
-   * Keeps a history of what the fleet did for each topic, 1 hour to 1 year of it, for `DelayQueueAdmin.history()` and the dashboard. It is
+   * Keeps a history of the fleet's work on each topic, 1 hour to 1 year of it, for `DelayQueueAdmin.history()` and the dashboard. It is
    * written along with the regular heartbeats. Set it in all processes that handle messages: each one adds its own work.
    *
    * @defaultValue none is kept
@@ -101,8 +101,8 @@ export interface DelayQueueModuleOptions {
    * Converts payloads to JSON and back, for all topics without a serializer of their own. Every process that publishes to a topic, handles
    * it or reads its payloads needs the same one.
    *
-   * Deploy it to the handling processes first: a process without one puts off what was published with it. The other way round does no harm:
-   * payloads that were published without a serializer are left as they are.
+   * Deploy it to the handling processes first: a process without one puts off messages that were published with it. The other way round
+   * does no harm: payloads that were published without a serializer stay as they are.
    *
    * @defaultValue none: plain JSON
    * @see docs/reference/publishing.md#payload
@@ -111,14 +111,14 @@ export interface DelayQueueModuleOptions {
 }
 
 /**
- * How long the history of topics is kept.
+ * Options of the history of topics.
  *
  * @publicApi
  */
 export interface HistoryOptions {
   /**
-   * 1 hour to 1 year. The history has at most 97 spans: of 15 minutes for a day, 2 hours for a week, and 8 hours for 30 days. So a topic
-   * takes at most 64 KiB.
+   * Time for which it is kept, 1 hour to 1 year. The history has at most 97 spans: of 15 minutes for a day, 2 hours for a week, and 8 hours
+   * for 30 days. So a topic takes at most 64 KiB.
    */
   keep: Duration;
 }
@@ -130,7 +130,7 @@ export interface HistoryOptions {
  */
 export interface FleetEventsOptions {
   /**
-   * About how many events of the whole fleet Redis keeps, so that you can read them after a lost connection. 1,000 to
+   * Approximate number of events of the whole fleet that Redis keeps, so that you can read them after a lost connection. 1,000 to
    * 10,000,000, of about 60 bytes each with UUIDs as ids. @defaultValue 100,000
    */
   maxLength?: number;
@@ -151,7 +151,7 @@ export interface TopicOptions {
   partitions?: number;
   /**
    * Whether messages of a key are handled one at a time, in order of their due times and then of publishing, even when one of them is
-   * retried or put off. `onDead` decides what happens behind a dead letter: the other messages of its key go on (as with `true`), or wait
+   * retried or put off. `onDead` decides what happens after a dead letter: the other messages of its key go on (as with `true`), or wait
    * until it is requeued or removed (`'block'`). Fixed when the topic is first used, like `partitions`.
    *
    * @defaultValue what the topic has, `false` if it is new
@@ -159,7 +159,7 @@ export interface TopicOptions {
    */
   ordered?: boolean | { onDead: 'continue' | 'block' };
   /**
-   * Rate limit: how many handler calls may begin within a time, in the whole fleet, for the topic or for each key (`by`, `'topic'` by
+   * Rate limit: most handler calls that can begin within a time, in the whole fleet, for the topic or for each key (`by`, `'topic'` by
    * default). `max` is 1 to 1,000,000,000, and `per` at least 1 s. A batch counts its messages, and a retry counts again. The limits of the
    * handling process that booted last apply to all processes.
    *
@@ -168,7 +168,7 @@ export interface TopicOptions {
    */
   rateLimit?: RateLimitOptions | false;
   /**
-   * Concurrency limit: how many messages may be in flight at once in the whole fleet, of the topic and of each key, each 1 to 1,000,000.
+   * Concurrency limit: most messages in flight at once in the whole fleet, of the topic and of each key, each 1 to 1,000,000.
    *
    * @defaultValue no limit
    * @see docs/guides/limits.md#concurrency-limit
@@ -183,7 +183,7 @@ export interface TopicOptions {
    * @see docs/reference/handling.md#at-most-once-delivery
    */
   delivery?: 'at-least-once' | 'at-most-once';
-  /** How many deliveries may fail in all before a message is a dead letter, 1 to 1000. @defaultValue 5 */
+  /** Number of failed deliveries after which a message is a dead letter, 1 to 1000. @defaultValue 5 */
   attempts?: number;
   /**
    * Wait between attempts.
@@ -196,11 +196,11 @@ export interface TopicOptions {
   timeout?: Duration;
   /** A message that is not delivered within this time after its due time becomes a dead letter. At least 1 ms. @defaultValue never */
   expireAfter?: Duration | false;
-  /** How long (`maxAge`) and how many per partition (`maxCount`) dead letters are kept. @defaultValue all are kept, forever */
+  /** Retention of dead letters, by age (`maxAge`) and by number per partition (`maxCount`). @defaultValue all are kept, forever */
   deadLetter?: DeadLetterOptions;
   /**
    * Keeps messages that were acknowledged, cancelled or delivered at most once, so that you can look them up and their ids stay taken. Set
-   * how long (`maxAge`), how many per partition (`maxCount`), or both. The process that handles the messages decides.
+   * an age (`maxAge`), a number per partition (`maxCount`), or both. The process that handles the messages decides.
    *
    * @defaultValue nothing is kept
    * @see docs/guides/finished.md
@@ -209,7 +209,7 @@ export interface TopicOptions {
   /** Converts payloads to JSON and back. @defaultValue the module's */
   serializer?: PayloadSerializer;
   /**
-   * Sends the messages of the topic to a URL, in place of a handler. Only of a single topic, not in `defaults`. A process that only
+   * Sends the messages of the topic to a URL, in place of a handler. Only for a single topic, not in `defaults`. A process that only
    * publishes pushes nothing.
    *
    * @defaultValue none
@@ -217,7 +217,7 @@ export interface TopicOptions {
    */
   push?: PushOptions;
   /**
-   * Emits the messages of the topic through a `ClientProxy` of Nest, such as into RabbitMQ or Kafka, in place of a handler. Only of a
+   * Emits the messages of the topic through a `ClientProxy` of Nest, such as into RabbitMQ or Kafka, in place of a handler. Only for a
    * single topic, not in `defaults`, and not together with {@link push}. A process that only publishes forwards nothing.
    *
    * @defaultValue none
@@ -227,33 +227,33 @@ export interface TopicOptions {
 }
 
 /**
- * A rate limit: how many handler calls may begin within a time.
+ * A rate limit: most handler calls that can begin within a time.
  *
  * @publicApi
  */
 export interface RateLimitOptions {
-  /** 1 to 1,000,000,000. */
+  /** Most calls, 1 to 1,000,000,000. */
   max: number;
-  /** At least 1 s. */
+  /** Period, at least 1 s. */
   per: Duration;
   /** Whether the limit is for all messages of the topic together, or for each key. @defaultValue 'topic' */
   by?: 'topic' | 'key';
 }
 
 /**
- * A concurrency limit: how many messages may be in flight at once, each 1 to 1,000,000.
+ * A concurrency limit: most messages in flight at once, each 1 to 1,000,000.
  *
  * @publicApi
  */
 export interface MaxInFlightOptions {
-  /** Messages of the topic. @defaultValue no limit */
+  /** Most messages of the topic. @defaultValue no limit */
   topic?: number;
-  /** Messages of each key. In an ordered topic this is always 1. @defaultValue no limit */
+  /** Most messages of each key. In an ordered topic this is always 1. @defaultValue no limit */
   key?: number;
 }
 
 /**
- * How long dead letters are kept (`maxAge`), and how many per partition (`maxCount`).
+ * Retention of dead letters, by age (`maxAge`) and by number per partition (`maxCount`).
  *
  * @publicApi
  */
@@ -263,7 +263,7 @@ export interface DeadLetterOptions {
 }
 
 /**
- * How long finished messages are kept (`maxAge`), and how many per partition (`maxCount`): the latest ones.
+ * Retention of finished messages, by age (`maxAge`) and by number per partition (`maxCount`): the latest ones are kept.
  *
  * @publicApi
  */
@@ -273,7 +273,7 @@ export interface FinishedOptions {
 }
 
 /**
- * How a process handles messages.
+ * Options for handling messages in a process.
  *
  * @publicApi
  */
@@ -281,7 +281,7 @@ export interface ConsumerOptions {
   /** Most handler calls at once in this process, 1 to 100,000. @defaultValue 100 */
   concurrency?: number;
   /**
-   * How long a delivery belongs to this process, at least 1 s; renewed three times per lease while the handler runs.
+   * Time for which a delivery belongs to this process, at least 1 s; renewed three times per lease while the handler runs.
    *
    * @defaultValue '30s'
    */
@@ -295,7 +295,7 @@ export interface ConsumerOptions {
    */
   autoStart?: boolean;
   /**
-   * How long running handlers may take at a shutdown, or when the intake of their topic is stopped.
+   * Time limit for running handlers at a shutdown, or when the intake of their topic is stopped.
    *
    * @defaultValue '10s'
    * @see docs/guides/deployment.md#graceful-shutdown
@@ -304,7 +304,7 @@ export interface ConsumerOptions {
   shutdownTimeout?: Duration;
   /**
    * Heartbeat of this process, 100 ms to 60 s: if it dies, others take over its partitions after 1 to 3 heartbeats. More than 5 s acts as 5
-   * s. This is also the longest sleep without asking Redis.
+   * s. This is also the longest sleep without a call to Redis.
    *
    * @defaultValue '5s'
    */

@@ -39,16 +39,16 @@ export interface ConnectionSetup {
   readonly options: ResolvedOptions;
   readonly backend: Backend;
   readonly log: Log;
-  /** What it is for. @defaultValue to handle messages, or to publish them, as the options say */
+  /** Role of the connection. @defaultValue consumer or producer, as the options say */
   readonly role?: Role;
 }
 
-/** What of an application works on a connection. */
+/** Parts of an application that work on a connection. */
 export interface Consumption {
   readonly handlers: readonly MessageHandler[];
   readonly hooks: readonly DeadLetterHook[];
   readonly schedules: readonly DeclaredSchedule[];
-  /** For the clients that messages are forwarded through. */
+  /** Finds the clients that messages are forwarded through. */
   readonly findProvided: FindProvided;
 }
 
@@ -59,8 +59,8 @@ interface ConnectionParts extends ConnectionSetup {
 }
 
 /**
- * One connection to a Redis, with all that works on it. This is the composition root: the only place that puts the parts
- * together, and that knows the order in which they start and stop.
+ * One connection to a Redis with its parts. This is the composition root: the only place that assembles the parts and knows the order in
+ * which they start and stop.
  *
  * Modules of other copies of this package use `name`, `options.given` and `close()`.
  */
@@ -70,7 +70,7 @@ export class DelayQueueConnection {
   readonly backend: Backend;
   readonly log: Log;
   readonly broker: Broker;
-  /** The ioredis client that the broker sends its commands through. */
+  /** ioredis client through which the broker sends its commands. */
   readonly redis: object;
   readonly events: DelayQueueEvents;
   readonly producer: DelayQueueProducer;
@@ -79,14 +79,14 @@ export class DelayQueueConnection {
   readonly consumers: DelayQueueConsumers;
   readonly receiver: DelayQueueReceiver;
   readonly schedules: DelayQueueSchedules;
-  /** Names this process in the fleet. */
+  /** Name of this process in the fleet. */
   readonly #session = `${hostname().replaceAll(/\s/g, '')}:${process.pid}:${uuidv7()}`;
   readonly #topics: TopicRegistry;
   readonly #unhandled: UnhandledTopics;
   readonly #recorder: MetricsRecorder | undefined;
   readonly #fleetPublisher: FleetPublisher | undefined;
   readonly #signalWatch: SignalWatch;
-  /** `undefined`: this process does not consume on this connection. */
+  /** `undefined` if this process does not consume on this connection. */
   #intakes: Intakes | undefined;
   readonly #declared: DeclaredSchedules;
   #outbound: OutboundHandlers | undefined;
@@ -94,7 +94,7 @@ export class DelayQueueConnection {
   #handled: ReadonlySet<string> = new Set();
   #onBooted: (pulling: Pulling | undefined) => void = () => {};
 
-  /** Makes a connection that is not connected yet. */
+  /** Creates a connection that is not connected yet. */
   static async create(setup: ConnectionSetup): Promise<DelayQueueConnection> {
     const { options, backend, log, role = options.consumer ? 'consumer' : 'producer' } = setup;
     const metrics = options.metrics && new HarmlessMetrics(options.metrics, log);
@@ -194,8 +194,8 @@ export class DelayQueueConnection {
   /**
    * Connects, and fixes the partitions of the topics that have settings of their own.
    *
-   * @throws BrokerUnavailableError with host and port if Redis cannot be reached; a topic that a part of a Cluster does not
-   *   answer for is left for later
+   * @throws BrokerUnavailableError with host and port if Redis cannot be reached; a topic whose part of a Cluster does not answer is left
+   * for later
    * @throws ConfigurationError if Redis is too old, a topic has another number of partitions, or the metrics cannot work
    *   with this connection
    */
@@ -208,10 +208,10 @@ export class DelayQueueConnection {
   }
 
   /**
-   * Begins to handle messages, if this process consumes; resolves once it has its share of the partitions of every topic whose
-   * intake is to run, and what its handlers declare is stored.
+   * Begins to handle messages, if this process consumes; resolves once it has its share of the partitions of every topic whose intake is to
+   * run, and the schedules that its handlers declare are stored.
    *
-   * @param consumption what of the application takes part; topics that are pushed or forwarded do by their options
+   * @param consumption parts of the application that take part; topics that are pushed or forwarded do by their options
    * @throws ConfigurationError, BrokerUnavailableError
    */
   async consume({ handlers: methods, hooks, schedules, findProvided }: Consumption): Promise<void> {
@@ -237,7 +237,7 @@ export class DelayQueueConnection {
       reports: { fleetEvents: options.fleetEvents !== undefined, history: options.history },
       onDataLost: () => this.#declared.restore(),
     });
-    // In this order: what is caught up goes by what this version declares.
+    // In this order: occurrences are caught up by the schedules that this version declares.
     await this.#declared.start(schedules);
     await this.#runtime.start();
     if (!backend.expectsSignals || handlers.length === 0) return;
@@ -246,10 +246,9 @@ export class DelayQueueConnection {
   }
 
   /**
-   * To be called once the application has bootstrapped: from then on it is known which topics this process handles.
+   * Call this once the application has bootstrapped: from then on it is known which topics this process handles.
    *
-   * @param whyNotHandled why a handler that the application has for a topic does not count, as a sentence; `undefined` if it
-   *   has none
+   * @param whyNotHandled returns a sentence why the application's handler for a topic does not count; `undefined` if it has none
    */
   booted(whyNotHandled: (topic: string) => string | undefined): void {
     // Another module of this connection consumes.
@@ -259,10 +258,10 @@ export class DelayQueueConnection {
     this.backend.booted();
   }
 
-  /** Lets what is being handled finish. Publishing and operating still work. May be called twice, and before {@link connect}. */
+  /** Lets running handlers finish. Publishing and administration still work. Can be called twice, and before {@link connect}. */
   async stop(): Promise<void> {
     this.#signalWatch.stop();
-    // A look that is under way changes nothing, so nobody waits for it.
+    // A check under way changes nothing, so nothing waits for it.
     void this.#unhandled.stop();
     void this.#declared.stop();
     if (this.#runtime) await this.backend.whileStopping(this.#runtime.stop());

@@ -6,15 +6,15 @@ import type { TopicOptions } from './delay-queue-options.interface.js';
 import { CALL_TIMEOUT } from './option-rules.js';
 import { checkOptions } from './resolve-options.js';
 
-/** How the standalone gateway connects. */
+/** Connection options of the standalone gateway. */
 export interface GatewayConnectionOptions extends Pick<DelayQueueAdminOptions, 'redis' | 'prefix' | 'timeout' | 'log'> {
   readonly topics: Readonly<Record<string, TopicOptions>>;
 }
 
 /**
- * A connection without an application, that publishes and receives.
+ * Opens a connection without an application, to publish and receive.
  *
- * @param name what error messages call the one who made it
+ * @param name the caller's name in error messages
  * @throws ConfigurationError, BrokerUnavailableError
  */
 export async function openGatewayConnection(

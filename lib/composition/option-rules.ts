@@ -5,12 +5,12 @@ import { type Backoff, resolveStoredBackoff } from '../messages/backoff.js';
 import { type PayloadSerializer, assertSerializer } from '../messages/serializer.js';
 import type { ActiveBackoff } from '../fleet/topic-settings.interface.js';
 
-// Rules of options that connections and handlers have in common.
+// Rules for options that connections and handlers share.
 
-/** Handler calls at once, in a process and of a handler. */
+/** Most handler calls at once, in a process and of a handler. */
 export const CONCURRENCY = integer(1, 100_000);
 
-/** Messages of one handler call: at most as many as one call of the broker can carry. */
+/** Most messages of one handler call, at most as many as one call of the broker can carry. */
 export const HANDLER_BATCH = integer(1, MAX_BATCH);
 
 export const ATTEMPTS = integer(1, MAX_ATTEMPTS);
@@ -20,10 +20,10 @@ export const BACKOFF: Rule<Backoff, ActiveBackoff> = (name, backoff) =>
 
 export const LEASE = duration(MIN_LEASE);
 
-/** How long something may take. */
+/** Time limit. */
 export const LIMIT = duration(1);
 
-/** How long a call of the producer or the admin may take: at most half of the time for which Redis remembers its answer. */
+/** Time limit of a call of the producer or the admin: at most half of the time for which Redis remembers its answer. */
 export const CALL_TIMEOUT = orElse(duration(1, 60_000), 5000);
 
 export const SERIALIZER: Rule<PayloadSerializer, PayloadSerializer> = (name, serializer) => {

@@ -56,38 +56,38 @@ function resolveHistory(history: unknown): HistorySettings {
   }
   assertOptions('history', history, ['keep']);
   const keep = parseDuration('history.keep', history['keep'], { min: HOUR, max: YEAR });
-  // The longest is long enough for a year.
+  // The longest span suffices for a year.
   const span = SPANS.find((minutes) => keep <= (MAX_SPANS - 1) * minutes * MINUTE) as number;
   return { span, keep };
 }
 
-/** The options of a connection, checked and with all defaults filled in. Times in milliseconds. */
+/** Options of a connection, checked and with all defaults filled in. Times in milliseconds. */
 export interface ResolvedOptions {
-  /** As the application gave them. */
+  /** Options as the application gave them. */
   readonly given: DelayQueueModuleOptions;
   readonly redis: RedisSettings;
   readonly prefix: string;
   readonly publishTimeout: number;
-  /** Replicas that have to confirm each publish; `undefined`: none. */
+  /** Replicas that have to confirm each publish; `undefined` if none. */
   readonly replicas: ReplicaRequirement | undefined;
-  /** `undefined`: this process only publishes. */
+  /** `undefined` if this process only publishes. */
   readonly consumer: ConsumerSettings | undefined;
-  /** The first is the outermost. */
+  /** Layers, of which the first is the outermost. */
   readonly middleware: MiddlewareLayers;
-  /** `undefined`: nothing is measured. */
+  /** `undefined` if nothing is measured. */
   readonly metrics: DelayQueueMetrics | undefined;
-  /** `undefined`: this process does not tell the fleet what it does. */
+  /** `undefined` if this process does not publish its events to the fleet. */
   readonly fleetEvents: { readonly maxLength: number } | undefined;
-  /** `undefined`: none is kept. */
+  /** `undefined` if none is kept. */
   readonly history: HistorySettings | undefined;
   /** Topics that have settings of their own. */
   readonly topics: readonly string[];
   readonly topicSettings: (topic: string) => TopicSettings;
-  /** Where messages go in place of a handler, by topic. */
+  /** Targets of messages in place of a handler, by topic. */
   readonly outbound: ReadonlyMap<string, OutboundTarget>;
 }
 
-/** How often a process tells at least that it lives, in milliseconds. */
+/** Longest interval between heartbeats, in milliseconds. */
 const LONGEST_HEARTBEAT = 5000;
 
 const METRICS_FUNCTIONS = [
@@ -118,7 +118,7 @@ const DEFAULT_TOPIC_SETTINGS: TopicSettings = {
   said: new Set(),
 };
 
-/** @throws ConfigurationError that says which option is wrong, and why */
+/** @throws ConfigurationError that names the wrong option and the reason */
 export function resolveOptions(options: DelayQueueModuleOptions): ResolvedOptions {
   return asConfiguration('DelayQueueModule', () => checkOptions(options));
 }
@@ -157,7 +157,7 @@ function notForAll({ option }: OutboundTarget): string {
   return `defaults cannot have '${option}': give it to each topic whose messages go there, as in topics: { 'order.paid': { ${option} } }.`;
 }
 
-/** Nest takes them out of what `forRoot()` is given; if one is there, a factory has made it. */
+/** Rejects an option that comes from a factory: Nest removes it from the options of `forRoot()`. */
 const notFromFactory: Rule<unknown, undefined> = (option, given) => {
   if (given === undefined) return undefined;
   throw new InvalidArgumentError(
@@ -230,7 +230,7 @@ function resolveTopic(name: string, options: TopicOptions, base: TopicSettings):
   return { settings: Object.freeze(settings), to };
 }
 
-/** What a topic leaves out is as in `base`. */
+/** Options that a topic leaves out come from `base`. */
 function topicRules(base: TopicSettings) {
   return {
     partitions: orElse(integer(1, MAX_PARTITIONS), base.partitions),
@@ -251,12 +251,12 @@ function topicRules(base: TopicSettings) {
   } satisfies Rules<TopicOptions>;
 }
 
-/** `false` says that there is none. */
+/** Adds `false`, which means none, to a rule. */
 function orNone<G, T>(rule: Rule<G, T>): Rule<G | false, T | undefined> {
   return (name, given) => (given === false ? undefined : rule(name, given));
 }
 
-/** @param fewest that a count can ask for */
+/** @param fewest smallest allowed count */
 function retentionRules(fewest: number, { maxAge, maxCount }: RetentionLimits) {
   return {
     maxAge: orElse(LIMIT, maxAge),
@@ -264,7 +264,7 @@ function retentionRules(fewest: number, { maxAge, maxCount }: RetentionLimits) {
   } satisfies Rules<DeadLetterOptions & FinishedOptions>;
 }
 
-/** What is gone when it is claimed can neither keep others waiting nor come again. */
+/** A message that is gone when it is claimed can neither keep others waiting nor come again. */
 function assertMayBeOnce(
   name: string,
   { delivery, order, limits }: Pick<TopicSettings, 'delivery' | 'order' | 'limits'>,
@@ -348,7 +348,7 @@ function resolveFleetEvents(name: string, fleetEvents: boolean | FleetEventsOpti
   return applyRules(FLEET_EVENTS_RULES, name, fleetEvents === true ? {} : fleetEvents);
 }
 
-/** Unless an option says otherwise, some 6 MB of events in Redis. */
+/** Rules for the option. Its default means some 6 MB of events in Redis. */
 const FLEET_EVENTS_RULES = {
   maxLength: orElse(integer(1000, 10_000_000), 100_000),
 } satisfies Rules<FleetEventsOptions>;

@@ -4,15 +4,15 @@ import { sessionLength } from '../fleet/session.js';
 import type { Log } from '../log.js';
 import type { Clock, Timer } from '../time/clock.js';
 
-/** How long after the boot this process has to listen to signals, in milliseconds. */
+/** Time after the boot by which this process has to listen to signals, in milliseconds. */
 const GRACE = 5000;
 
-/** Whoever listens to signals does so for the whole process, however many applications and connections it has. */
+/** Whether the warning was given: one listener serves the whole process, however many applications and connections it has. */
 let hasWarned = false;
 
-/** What it costs if this process ends without a shutdown. Milliseconds. */
+/** Delays if this process ends without a shutdown, in milliseconds. */
 export interface CostOfKill {
-  /** Of the handlers, the longest. */
+  /** Longest lease of the handlers. */
   readonly lease: number;
   readonly heartbeat: number;
 }
@@ -31,8 +31,8 @@ export class SignalWatch {
   }
 
   /**
-   * Not at once: shutdown hooks may be enabled after the application was initialized, and an application that ends by itself
-   * has ended by then.
+   * Checks after a while: shutdown hooks can be enabled after the application was initialized, and an application that ends by itself has
+   * ended by then.
    */
   start({ lease, heartbeat }: CostOfKill): void {
     this.#timer = this.#clock.setTimer(GRACE, () => {

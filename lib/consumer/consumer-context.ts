@@ -4,27 +4,27 @@ import type { Log } from '../log.js';
 import type { SettleLayer } from '../middleware/middleware-layers.js';
 import type { Clock } from '../time/clock.js';
 
-/** What every part of the consumer runtime is given. */
+/** Dependencies that all parts of the consumer runtime share. */
 export interface ConsumerContext {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventSink;
-  /** Names this process, and its session. */
+  /** Name of this process and of its session. */
   readonly session: string;
-  /** Around each settle; the first is the outermost. */
+  /** Layers around each settle; the first is the outermost. */
   readonly settleLayers?: readonly SettleLayer[] | undefined;
 }
 
-/** What is set for the consumers of a process, defaults filled in. Times in milliseconds. */
+/** Settings for the consumers of a process, with defaults filled in. Times in milliseconds. */
 export interface ConsumerSettings {
-  /** Handler calls at once. */
+  /** Most handler calls that run at once. */
   readonly concurrency: number;
-  /** For how long a delivery belongs to this process, unless its handler says otherwise. */
+  /** Lease of a delivery, unless its handler sets another. */
   readonly lease: number;
-  /** Whether work is taken without being asked to. */
+  /** Whether the intake starts by itself. */
   readonly autoStart: boolean;
   readonly shutdownTimeout: number;
-  /** Longest time after which this process tells the others that it lives. */
+  /** Longest interval between heartbeats, which show the others that this process is alive. */
   readonly heartbeat: number;
 }

@@ -26,7 +26,7 @@ import { ProgressWatch, type Watched } from './upkeep/progress-watch.js';
 import { SuspectQuota } from './admission/suspect-quota.js';
 import { TopicConsumer } from './ownership/topic-consumer.js';
 
-/** How long what hangs may keep a process from its end, in milliseconds. */
+/** Longest time that hanging work can delay the end of a process, in milliseconds. */
 const STOP_TIMEOUT = 500;
 
 export interface ConsumerRuntimeOptions {
@@ -36,14 +36,14 @@ export interface ConsumerRuntimeOptions {
   readonly handlers: readonly MessageHandler[];
   readonly intakes: Intakes;
   readonly hooks: readonly DeadLetterHook[];
-  /** How long Redis may take for a call of somebody who receives, in milliseconds. */
+  /** Time limit for Redis to answer a receiver's call, in milliseconds. */
   readonly timeout: number;
   readonly reports?: ReportSettings;
-  /** Called when Redis turns out to have lost data. */
+  /** Called when Redis has lost data. */
   readonly onDataLost: () => void;
 }
 
-/** All consumers of a process: starts them, and stops them in the order in which nothing is lost. */
+/** Starts all consumers of a process, and stops them in an order that loses nothing. */
 export class ConsumerRuntime implements Startable, Watched {
   readonly pulling: Pulling;
   readonly #options: ConsumerRuntimeOptions;
@@ -62,7 +62,7 @@ export class ConsumerRuntime implements Startable, Watched {
   #starting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
 
-  /** @throws ConfigurationError if the intake of a topic without a handler was to be started or stopped */
+  /** @throws ConfigurationError if a call was to start or stop the intake of a topic without a handler */
   constructor(options: ConsumerRuntimeOptions) {
     this.#options = options;
     const { context, settings, handlers, hooks, intakes, reports, onDataLost, topics: registry } = options;
@@ -71,7 +71,7 @@ export class ConsumerRuntime implements Startable, Watched {
     const { broker, clock, events, session } = context;
     this.#reporter = new ProcessReporter({ broker, clock, events, session, look: () => this.#look(), ...reports });
     const { heartbeat } = settings;
-    // The intakes say which topics it takes part in.
+    // The intakes decide which topics the session takes part in.
     const leaseChanged = (token: string, lease: number): void => this.pulling.known.lasts(token, lease);
     const reporter = this.#reporter;
     this.#sharing = new PartitionSharing({ context, registry, heartbeat, onDataLost, reporter, leaseChanged });
@@ -94,10 +94,10 @@ export class ConsumerRuntime implements Startable, Watched {
   }
 
   /**
-   * Resolves once this process has its share of the partitions; one that cannot be reached now is taken later.
+   * Resolves once this process has its share of the partitions; it takes a partition that is unreachable now later.
    *
    * @throws ConfigurationError if a topic has another number of partitions, or another protocol version
-   * @throws BrokerUnavailableError if it does not let this process do what it has to
+   * @throws BrokerUnavailableError if the broker denies this process a right that it needs
    */
   async start(): Promise<void> {
     if (this.#stopping) return;
@@ -114,7 +114,7 @@ export class ConsumerRuntime implements Startable, Watched {
     if (this.#stopping) return;
     this.#unwatchBroker = context.broker.onAvailable(() => this.#recover());
     this.#watch.start();
-    // One topic of a handler after the other, so that the first one's backlog is known before the second claims anything.
+    // A handler's topics start one after the other, so that the backlog of the first is known before the second claims anything.
     if (handlers.length > 0) await this.#sharing.start(handlers.map(topicsOf));
     await this.#watch.assertListening();
     this.#log.started();
@@ -195,11 +195,11 @@ export class ConsumerRuntime implements Startable, Watched {
     await this.#options.topics.partitions(topic);
     this.#log.handles(PULLER.name, topic);
     this.#addConsumer({ handler: PULLER, handled: pulled, priority: 0, slots, suspects, destination });
-    // What was received can be settled while this process shuts down.
+    // Received messages can still be settled while this process shuts down.
     if (!this.#stopping) await this.#sharing.start();
   }
 
-  /** How far this process has come. */
+  /** Progress of this process. */
   get progress(): Progress {
     const { renewedAt, unansweredSince, failedAt } = this.#sharing.session;
     return { renewedAt, unansweredSince, failedAt, topics: this.#consumers.map(({ progress }) => progress) };
@@ -210,7 +210,7 @@ export class ConsumerRuntime implements Startable, Watched {
     return this.#consumers.reduce((sum, { waitingForRoom }) => sum + waitingForRoom, 0);
   }
 
-  /** Tells those who look at the fleet what is new of this process, without waiting for the next heartbeat. */
+  /** Reports changes in this process to observers of the fleet, without waiting for the next heartbeat. */
   async report(): Promise<void> {
     await this.#reporter.report();
   }
@@ -219,7 +219,7 @@ export class ConsumerRuntime implements Startable, Watched {
     for (const consumer of this.#consumers) consumer.retryClaims();
   }
 
-  /** To be called when the broker can be reached again: signals may have been lost. */
+  /** Runs when the broker is reachable again: signals may have been lost. */
   #recover(): void {
     this.#sharing.session.refresh();
     for (const consumer of this.#consumers) consumer.recover();
@@ -243,12 +243,12 @@ export class ConsumerRuntime implements Startable, Watched {
     return this.#sharing.consumers;
   }
 
-  /** Handler calls of this process that go on although their time is up. */
+  /** Handler calls of this process that still run although their time is up. */
   get abandoned(): AbandonedRuns {
     return this.#abandoned.report;
   }
 
-  /** Intake stops, partitions are handed over, handlers finish or are given back, outcomes are confirmed. */
+  /** Stops the intake, hands the partitions over, lets handlers finish or gives their messages back, and confirms outcomes. */
   async stop(): Promise<void> {
     if (!this.#stopping) {
       this.pulling.stop();
@@ -283,7 +283,7 @@ export class ConsumerRuntime implements Startable, Watched {
     log.log(`Shut down after ${Math.round(clock.now() - begunAt)} ms`);
   }
 
-  /** Ends what goes on after {@link stop}: what was received can be settled until now. */
+  /** Ends what goes on after {@link stop}: received messages can be settled until now. */
   async close(): Promise<void> {
     this.pulling.close();
     const pulled = this.#consumers.filter(({ topic }) => this.pulling.has(topic));
@@ -291,7 +291,7 @@ export class ConsumerRuntime implements Startable, Watched {
     await this.#atMost(STOP_TIMEOUT, this.#stopAll(pulled));
   }
 
-  /** What cannot be handed over goes to another process when the session ends. */
+  /** Hands the partitions over; one that cannot be goes to another process when the session ends. */
   async #leave(): Promise<void> {
     const { log, events } = this.#options.context;
     try {
@@ -311,7 +311,7 @@ export class ConsumerRuntime implements Startable, Watched {
     );
   }
 
-  /** Outcomes are confirmed by now, so no dead letter comes any more. */
+  /** Outcomes are confirmed by now, so no more dead letters come. */
   async #endHooks(remaining: number): Promise<void> {
     if (this.#notifier.pending > 0) await this.#atMost(Math.max(0, remaining), this.#notifier.idle());
     const { pending } = this.#notifier;
@@ -326,7 +326,7 @@ export class ConsumerRuntime implements Startable, Watched {
     await within(this.#options.context.clock, milliseconds, work).catch(() => {});
   }
 
-  /** A consumer that fails to stop must not keep the others from it. */
+  /** A consumer that fails to stop must not prevent the others from stopping. */
   async #stopAll(consumers: readonly TopicConsumer[]): Promise<void> {
     const { log, events } = this.#options.context;
     const results = await Promise.allSettled(consumers.map(async (consumer) => consumer.stop()));
@@ -348,7 +348,7 @@ interface TopicPlace {
   readonly destination: Destination;
 }
 
-/** In logs and errors, what handles what is received. */
+/** Handler of received messages in logs and errors. */
 const PULLER = { name: 'DelayQueueReceiver', batch: undefined };
 
 function topicsOf(handler: MessageHandler): string[] {

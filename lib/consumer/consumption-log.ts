@@ -1,10 +1,10 @@
 import type { Log } from '../log.js';
 import type { Clock, Timer } from '../time/clock.js';
 
-/** Up to so many topics have lines of their own at levels `log` and `warn`; of more there is a line for all of them. */
+/** Most topics that get lines of their own at levels `log` and `warn`; more of them share one line. */
 const FEW_TOPICS = 2;
 
-/** For how long the news of many topics is gathered, in milliseconds; so long it takes to rebalance them. */
+/** Time for which news of many topics is gathered, in milliseconds; rebalancing them takes about as long. */
 const GATHERING = 2000;
 
 interface Share {
@@ -12,7 +12,7 @@ interface Share {
   readonly partitions: number;
 }
 
-/** What many topics may have to say at once; `detail` is that of the latest one. */
+/** A piece of news that can concern many topics at once; `detail` is that of the latest topic. */
 interface News {
   readonly level: 'log' | 'warn';
   readonly ofOne: (topic: string, detail: string) => string;
@@ -64,14 +64,14 @@ export class ConsumptionLog {
   readonly #clock: Clock;
   readonly #isShort: boolean;
   readonly #shares = new Map<string, Share>();
-  /** The topics that have a piece of news which is not logged yet, and its latest detail. */
+  /** Topics per piece of news that is not logged yet, with its latest detail. */
   readonly #gathered = new Map<News, { readonly topics: Set<string>; detail: string }>();
   #hasStarted = false;
   #haveSharesChanged = false;
   #stopped = false;
   #timer: Timer | undefined;
 
-  /** @param topics how many this process handles */
+  /** @param topics number of topics that this process handles */
   constructor(log: Log, clock: Clock, topics: number) {
     this.#log = log;
     this.#clock = clock;
@@ -82,12 +82,12 @@ export class ConsumptionLog {
     this.#detail(`${handler} handles topic '${topic}'`);
   }
 
-  /** To be called before the first share of a topic is known. */
+  /** Call this before the first share of a topic is known. */
   knows(topic: string, partitions: number): void {
     this.#shares.set(topic, { owned: 0, partitions });
   }
 
-  /** To be called once each topic has its first share. */
+  /** Call this once each topic has its first share. */
   started(): void {
     this.#hasStarted = true;
     if (this.#isShort) return;
@@ -138,7 +138,7 @@ export class ConsumptionLog {
     );
   }
 
-  /** @param detail why */
+  /** @param detail the cause */
   failing(topic: string, detail: string): void {
     this.#tell(FAILING, topic, detail);
   }
@@ -189,11 +189,11 @@ export class ConsumptionLog {
   }
 }
 
-/** Logs what changes in one topic as this process sees it: once a change, however many partitions show it. */
+/** Logs the changes that this process sees in one topic: once per change, however many partitions show it. */
 export class TopicLog {
   readonly #log: ConsumptionLog;
   readonly #topic: string;
-  /** As it was logged last. */
+  /** Owned partitions as logged last. */
   #owned = '';
   #paused = new Set<number>();
   readonly #full = new Set<number>();
@@ -204,9 +204,9 @@ export class TopicLog {
     this.#topic = topic;
   }
 
-  /** To be called after each comparison of what this process holds with its share; `indexes` grow. */
+  /** Call this after each comparison of this process's holdings with its share; `indexes` ascend. */
   owns(indexes: readonly number[]): void {
-    // Of a partition that is gone this process hears no more; whether it goes on is for its new owner to tell.
+    // This process no longer hears of a partition that it gave up; its new owner logs whether that resumes.
     this.#paused = new Set(indexes.filter((index) => this.#paused.has(index)));
     const owned = indexes.join();
     if (owned === this.#owned) return;
@@ -214,7 +214,7 @@ export class TopicLog {
     this.#log.owns(this.#topic, indexes);
   }
 
-  /** To be called with what each claim of a partition has seen. */
+  /** Call this with the result of each claim of a partition. */
   sawPaused(index: number, paused: boolean): void {
     const before = this.#paused.size;
     if (paused) this.#paused.add(index);
@@ -224,7 +224,7 @@ export class TopicLog {
     if (before > 0 && after === 0) this.#log.resumed(this.#topic);
   }
 
-  /** To be called when outcomes of a partition have begun to wait for room, or all that waited are stored. */
+  /** Call this when outcomes of a partition begin to wait for room, and when all of them are stored. */
   sawFull(index: number, full: boolean): void {
     const before = this.#full.size;
     if (full) this.#full.add(index);
@@ -234,29 +234,29 @@ export class TopicLog {
     if (before > 0 && after === 0) this.#log.hasRoomAgain(this.#topic);
   }
 
-  /** What its limits permit always comes too late. */
+  /** Logs that permits of the topic always come too late. */
   starves(): void {
     this.#log.starves(this.#topic);
   }
 
-  /** @param entries how many of a partition were damaged */
+  /** @param entries number of damaged entries in the partition */
   repaired(index: number, entries: number): void {
     this.#log.repaired(this.#topic, index, entries);
   }
 
-  /** To be called with why a partition could not be taken or given up; tells the first failure of an outage. */
+  /** Call this with the reason why a partition could not be taken or given up; logs the first failure of an outage. */
   cannotMove(message: string): void {
     if (!this.#isFailing) this.#log.failing(this.#topic, message);
     this.#isFailing = true;
   }
 
-  /** To be called once a partition was taken. */
+  /** Call this once a partition is taken. */
   canMove(): void {
     this.#isFailing = false;
   }
 }
 
-/** Such as `0-3, 6` for 0, 1, 2, 3 and 6. */
+/** Returns a text such as `0-3, 6` for 0, 1, 2, 3 and 6. */
 function rangesOf(indexes: readonly number[]): string {
   const ranges: [first: number, last: number][] = [];
   for (const index of indexes) {

@@ -5,15 +5,15 @@ import type { Intakes } from './ownership/intakes.js';
 import type { IntakeAction } from './ownership/intakes.js';
 
 export interface ConsumersDependencies {
-  /** `undefined`: this process does not consume on this connection. */
+  /** `undefined` if this process does not consume on this connection. */
   readonly intakes: () => Intakes | undefined;
-  /** To be called around each stop. */
+  /** Wraps each stop. */
   readonly whileStopping: (stopping: Promise<void>) => Promise<void>;
 }
 
 /**
- * Starts and stops the handling of topics in this process while it runs. The other processes of the fleet go on, and take over
- * what this one stops. To stop a topic everywhere, use `DelayQueueAdmin.pause()`. Inject it anywhere.
+ * Starts and stops the handling of topics in this process while it runs. The other processes of the fleet carry on and take over the topics
+ * that this one stops. To stop a topic everywhere, use `DelayQueueAdmin.pause()`. Inject it anywhere.
  *
  * @example
  * ```ts
@@ -36,15 +36,15 @@ export class DelayQueueConsumers {
     this.#dependencies = dependencies;
   }
 
-  /** The topics whose messages this process takes, in the order of their handlers; empty until the handlers are known at boot. */
+  /** Topics whose messages this process takes, in the order of their handlers; empty until the handlers are known at boot. */
   get running(): readonly string[] {
     return this.#dependencies.intakes()?.running ?? [];
   }
 
   /**
    * Starts handling a topic; without one, every topic that has a handler in this process. Resolves once this process has its share of the
-   * partitions that are free; it gets others as soon as their owners let them go. Topics that are handled already stay as they are. A
-   * call before the application has bootstrapped is remembered, and resolves at once.
+   * partitions that are free; it gets others as soon as their owners release them. Topics that are already handled stay as they are. A call
+   * before the application has bootstrapped takes effect at boot and resolves at once.
    *
    * @throws InvalidArgumentError if the topic has no handler in this process
    * @throws ConfigurationError if this process only publishes
@@ -55,10 +55,10 @@ export class DelayQueueConsumers {
   }
 
   /**
-   * Stops handling a topic; without one, every topic. Nothing more is claimed, and the partitions go to other processes at once. Running
-   * handlers get up to `shutdownTimeout` to finish; then their signals abort, and their messages are given back. Resolves once none runs
-   * in this process any more and the outcomes are confirmed; if Redis is down, it waits 2 s for that. So a handler of the topic must not
-   * await it. A call before the application has bootstrapped is remembered, and resolves at once.
+   * Stops handling a topic; without one, every topic. This process claims nothing more, and the partitions go to other processes at once.
+   * Running handlers get up to `shutdownTimeout` to finish; then their signals abort, and their messages are given back. Resolves once none
+   * runs in this process any more and the outcomes are confirmed; if Redis is down, it waits 2 s for that. So a handler of the topic must
+   * not await it. A call before the application has bootstrapped takes effect at boot and resolves at once.
    *
    * @throws InvalidArgumentError if the topic has no handler in this process
    * @throws IntakeOvertakenError if a later `start()` comes first
@@ -74,7 +74,7 @@ export class DelayQueueConsumers {
     } catch (error) {
       return Promise.reject(error);
     }
-    // It can only be overtaken; whoever does not wait for it need not hear of that.
+    // It rejects only if it is overtaken; a caller that does not await it need not learn of that.
     change.catch(() => {});
     return change;
   }

@@ -18,34 +18,33 @@ import { ROOM, type Sharing } from './pulling/room.js';
 import type { ReceivedOutcome } from './pulling/received-outcome.js';
 
 /**
- * How messages are received.
+ * Options of `DelayQueueReceiver.receive()`.
  *
  * @publicApi
  */
 export interface ReceiveOptions {
-  /** Most messages that are given, 1 to 200. @defaultValue 1 */
+  /** Most messages to receive, 1 to 200. @defaultValue 1 */
   readonly max?: number;
-  /** How long to wait if nothing is due, up to a day. Waiting costs Redis nothing. @defaultValue 0: only what is due now */
+  /** Time to wait if nothing is due, up to a day. Waiting costs Redis nothing. @defaultValue 0: only what is due now */
   readonly wait?: Duration;
   /**
-   * For how long what is received belongs to its receiver, at least 1 s: settled by then, or delivered again. 0: at most once, as all of a
-   * topic that is set so is received; a message is gone before it is given, and need not be settled. @defaultValue the module's
-   * `consumer.lease`
+   * Lease of the received messages, at least 1 s: settle them by then, or they are delivered again. 0: at most once, which always holds in
+   * a topic that is set so; a message is removed before it is returned, and needs no settling. @defaultValue the module's `consumer.lease`
    */
   readonly lease?: Duration;
-  /** Names whoever receives, where the fleet is looked at; 1 to 128 characters. @defaultValue the name of the host */
+  /** Name of the receiver in views of the fleet; 1 to 128 characters. @defaultValue the name of the host */
   readonly consumer?: string;
-  /** Ends the wait. What has come already is given back, unless it is received at most once. */
+  /** Ends the wait. Messages that have arrived already are given back, unless they are received at most once. */
   readonly signal?: AbortSignal;
 }
 
 export interface ReceiverDependencies {
-  /** Resolves once the application has bootstrapped; with `undefined` if this process does not consume on this connection. */
+  /** Resolves once the application has bootstrapped, with `undefined` if this process does not consume on this connection. */
   readonly booted: Promise<Pulling | undefined>;
   readonly clock: Clock;
-  /** By default a message belongs to its receiver for so long, in milliseconds; `undefined`: this process only publishes. */
+  /** Default lease of a received message, in milliseconds; `undefined` if this process only publishes. */
   readonly lease: number | undefined;
-  /** How long a call may wait for the application to bootstrap, in milliseconds. */
+  /** Longest time that a call waits for the application to bootstrap, in milliseconds. */
   readonly timeout: number;
 }
 
@@ -60,12 +59,12 @@ const RULES = {
 } satisfies Rules<ReceiveOptions>;
 
 /**
- * Receives messages when it is asked to, where a handler would be called with them: for workers with a rhythm of their own, and for services
- * in other languages. Inject it anywhere.
+ * Receives messages on request instead of calling a handler with them: for workers that set their own pace, and for services in other
+ * languages. Inject it anywhere.
  *
- * A process has to do with a topic only while somebody receives there, and for 5 s after. In one process a topic is either handled or
- * received. Order, limits, retries and dead letters are as for handlers; a message's `timeout` and the middleware around handlers are not
- * for those who receive.
+ * A process takes part in a topic only while a receive() runs there, and for 5 s after. In one process a topic is either handled or
+ * received. Order, limits, retries and dead letters work as for handlers; a message's `timeout` and the middleware around handlers do not
+ * apply.
  *
  * @example
  * ```ts
@@ -91,13 +90,12 @@ export class DelayQueueReceiver {
   }
 
   /**
-   * Receives messages of a topic that are due, at once or as soon as one is. Those who wait are served first come, first served. If messages
-   * come, they are given in one turn: fewer than `max` if no more were due then. Returns none if nothing was due in time, or the process
-   * shuts down.
+   * Receives due messages of a topic, at once or as soon as one is due. Waiting calls are served first come, first served. Messages come in
+   * one turn: fewer than `max` if no more were due then. Returns none if nothing was due in time, or the process shuts down.
    *
    * @throws InvalidArgumentError if this process handles, pushes or forwards the topic; if it is ordered, or limits what is in flight, with `lease: 0`
    * @throws ConfigurationError if this process only publishes, or the topic has another number of partitions than it is configured with
-   * @throws ReceiverUnavailableError if the application has not bootstrapped in time, or shuts down
+   * @throws ReceiverUnavailableError if the application does not bootstrap in time, or shuts down
    * @throws BrokerUnavailableError if Redis does not answer; also at the end of a wait in which it did not
    * @throws the reason of `signal`, if that aborts
    */
@@ -118,12 +116,13 @@ export class DelayQueueReceiver {
   }
 
   /**
-   * Settles a message that was received, here or in another process.
+   * Settles a message that this or another process has received.
    *
    * @returns `'settled'`; `'stale'` if its lease had ended and the message was delivered again, or is settled already; `'cancelled'` or
-   * `'replaced'` if that has happened to the message meanwhile, so a retry does not follow
-   * @throws InvalidArgumentError if it is no receipt, or no outcome: nothing was sent
-   * @throws BrokerUnavailableError if it was not confirmed within `publishTimeout`; it is sent until it is, so it may take effect yet
+   * `'replaced'` if that happened to the message meanwhile, so no retry follows
+   * @throws InvalidArgumentError if the receipt or the outcome is not valid: nothing was sent
+   * @throws BrokerUnavailableError if Redis did not confirm it within `publishTimeout`; it is sent until confirmed, so it can still take
+   * effect
    * @throws ReceiverUnavailableError as {@link receive}
    */
   async settle(receipt: string, outcome: ReceivedOutcome): Promise<SettleStatus> {
@@ -131,7 +130,7 @@ export class DelayQueueReceiver {
   }
 
   /**
-   * Has the lease of a message that was received, here or in another process, last from now on for so long.
+   * Renews the lease of a message that this or another process has received: it lasts for `lease` from now on.
    *
    * @param lease at least 1 s
    * @throws InvalidArgumentError, BrokerUnavailableError, ReceiverUnavailableError as {@link settle}
@@ -140,7 +139,7 @@ export class DelayQueueReceiver {
     return (await this.#pulling()).extend(receipt, lease);
   }
 
-  /** @param wait how long the caller waits in any case, in milliseconds */
+  /** @param wait time that the caller waits in any case, in milliseconds */
   async #pulling(wait = 0): Promise<Pulling> {
     const { booted, clock, lease, timeout } = this.#dependencies;
     if (lease === undefined) throw onlyPublishes();

@@ -1,7 +1,7 @@
 import type { TopicSettings } from '../fleet/topic-settings.interface.js';
 import type { HandlerSettings } from './message-handler.interface.js';
 
-/** What a handler sets itself, in place of its topic. */
+/** Settings that a handler overrides for its topic. */
 export interface OwnSettings {
   readonly lease: number;
   readonly attempts?: number | undefined;
@@ -9,7 +9,10 @@ export interface OwnSettings {
   readonly timeout?: number | undefined;
 }
 
-/** A message that is delivered at most once has one attempt and no lease, since it is gone when it is claimed. */
+/**
+ * Merges a topic's settings with a handler's own. A message delivered at most once has one attempt and no lease, since its claim removes
+ * it.
+ */
 export function handlerSettings(
   topic: TopicSettings,
   { lease, attempts = topic.attempts, backoff = topic.backoff, timeout = topic.timeout }: OwnSettings,

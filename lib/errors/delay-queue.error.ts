@@ -1,6 +1,6 @@
 /**
- * Holds the kinds of an error. Each copy of this package in a process (two versions, or one in a bundle) has
- * classes of its own, so the kinds stand for the classes among copies: neither they nor this symbol may change.
+ * Key of the kinds of an error. Each copy of this package in a process (two versions, or one in a bundle) has its own classes, so the kinds
+ * identify the classes across copies: neither they nor this symbol must ever change.
  */
 const KINDS = Symbol.for('nestjs-delay-queue.error');
 
@@ -22,7 +22,7 @@ export abstract class DelayQueueError extends Error {
     this.name = new.target.name;
   }
 
-  /** Also true for errors of another copy of this package; so it is for each class of errors. */
+  /** Also true for errors of another copy of this package, as for each class of errors. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return isInstance(this, value);
   }
@@ -38,15 +38,15 @@ export function defineKind({ prototype }: ErrorClass, kind: string): void {
 }
 
 /**
- * What `instanceof` answers. Errors of another copy count by their kinds, even if a user derived their class there. A user's
- * class has no kind of its own: for it, `instanceof` means what it always does.
+ * Returns the result of `instanceof`. Errors of another copy count by their kinds, even if a user derived their class there. A user's class
+ * has no kind of its own: for it, `instanceof` works as usual.
  */
 function isInstance(type: ErrorClass, value: unknown): boolean {
   try {
     if (Function.prototype[Symbol.hasInstance].call(type, value)) return true;
     return Object.hasOwn(type.prototype, KINDS) && kindsOf(value).includes(kindsOf(type.prototype).at(-1));
   } catch {
-    // A value that cannot be looked at, such as a revoked proxy, is no error of this library.
+    // A value that cannot be inspected, such as a revoked proxy, is no error of this library.
     return false;
   }
 }

@@ -7,8 +7,8 @@ import { retryAfterOf } from '../time/retry-after.js';
 import { defineKind, DelayQueueError } from './delay-queue.error.js';
 
 /**
- * A message could not be pushed to its URL: the attempt has failed, and the message comes again by its backoff, or is a dead letter. Only
- * in failures, in events, and given to backoff functions.
+ * A message could not be pushed to its URL: the attempt has failed, and the message comes again after its backoff, or is a dead letter.
+ * Appears only in failures, in events, and in backoff functions.
  *
  * @see docs/guides/push.md
  *
@@ -23,7 +23,7 @@ export class PushFailedError extends DelayQueueError {
 
   constructor(
     message: string,
-    /** What the server has answered; `undefined` if it has not, such as if the connection failed. */
+    /** Status of the server's answer; `undefined` if there was none, for example because the connection failed. */
     readonly status?: number,
     options?: ErrorOptions,
   ) {
@@ -32,8 +32,8 @@ export class PushFailedError extends DelayQueueError {
 }
 
 /**
- * A client could not emit a message: the attempt has failed, and the message comes again by its backoff, or is a dead letter. `cause` is
- * what the client has thrown. Only in failures, in events, and given to backoff functions.
+ * A client could not emit a message: the attempt has failed, and the message comes again after its backoff, or is a dead letter. `cause` is
+ * the client's error. Appears only in failures, in events, and in backoff functions.
  *
  * @see docs/guides/forward.md
  *
@@ -60,15 +60,15 @@ export class UnrecoverableError extends DelayQueueError {
   readonly code = 'UNRECOVERABLE';
 }
 
-/** How long a message is put off if nobody can say for how long, in milliseconds. */
+/** Time by which a message is put off if the right time is unknown, in milliseconds. */
 const UNKNOWN_DELAY = 30_000;
 
 /**
  * Thrown by a handler that cannot do its work now. The message is put off by `delay` and no attempt is spent, however often
  * this happens.
  *
- * A delay that cannot be read, such as one taken from the answer of a server, counts as 30 seconds, and the log says so: thrown in a
- * handler, an error about it would spend the attempt after all.
+ * A delay that cannot be read, such as one from a server's answer, counts as 30 seconds, with a note in the log: an error about it, thrown
+ * in a handler, would spend the attempt after all.
  *
  * @example
  * ```ts
@@ -84,13 +84,13 @@ export class RetryLaterError extends DelayQueueError {
 
   readonly code: 'RETRY_LATER' | 'RATE_LIMITED' = 'RETRY_LATER';
 
-  /** How long the message is put off, in milliseconds. */
+  /** Time by which the message is put off, in milliseconds. */
   readonly delay: number;
 
-  /** What is wrong with the delay that was given. */
+  /** Problem with the given delay. */
   readonly problem: string | undefined;
 
-  /** @param delay from 0 to 10 years */
+  /** @param delay 0 to 10 years */
   constructor(delay: Duration, message?: string) {
     const { milliseconds, problem } = readDelay(delay);
     super(message ?? `The handler asked for the message again in ${describeDuration(milliseconds)}.`);
@@ -108,7 +108,7 @@ function readDelay(delay: Duration): { milliseconds: number; problem: string | u
 }
 
 /**
- * What a rate limit concerns that a handler has met: only this message, all messages of its key, or all of its topic.
+ * Scope of a rate limit that a handler has hit: only this message, all messages of its key, or all of its topic.
  *
  * @publicApi
  */
@@ -117,7 +117,7 @@ export type RateLimitScope = 'message' | 'key' | 'topic';
 export const RATE_LIMIT_SCOPES = ['message', 'key', 'topic'] as const satisfies readonly RateLimitScope[];
 
 /**
- * A `RetryLaterError`, thrown by a handler that has met someone else's rate limit, such as a response with status 429. Nothing of its scope
+ * A `RetryLaterError`, thrown by a handler that has hit someone else's rate limit, such as a response with status 429. Nothing of its scope
  * begins anywhere in the fleet before `delay` is over, and no attempt is spent.
  *
  * @example
@@ -137,9 +137,9 @@ export class RateLimitedError extends RetryLaterError {
   readonly scope: RateLimitScope;
 
   /**
-   * Reads the header `Retry-After` of a response, which has seconds or a date (RFC 9110, 10.2.3), or is missing.
+   * Creates an error from the `Retry-After` header of a response, which has seconds or a date (RFC 9110, 10.2.3), or is missing.
    *
-   * @param fallback counts if the header is missing, cannot be read, or asks for more than 10 years; 30 seconds by default
+   * @param fallback delay if the header is missing, cannot be read, or asks for more than 10 years; 30 seconds by default
    */
   static after(
     retryAfter: string | null | undefined,
@@ -150,8 +150,8 @@ export class RateLimitedError extends RetryLaterError {
   }
 
   /**
-   * @param delay from 0 to 10 years
-   * @param options.scope by default the topic
+   * @param delay 0 to 10 years
+   * @param options.scope scope of the limit; by default the topic
    * @throws InvalidArgumentError if there is no such scope
    */
   constructor(delay: Duration, options: { scope?: RateLimitScope } = {}, message?: string) {
@@ -164,8 +164,8 @@ export class RateLimitedError extends RetryLaterError {
 }
 
 /**
- * A handler ran longer than its `timeout`: the reason of the aborted signal, and the error of the failed attempt. Also the error
- * of an attempt that waited for that long, since an earlier one of the same message had not ended; its handler was not called.
+ * A handler ran longer than its `timeout`: reason of the aborted signal, and error of the failed attempt. Also the error of an attempt that
+ * waited for that time because an earlier one of the same message had not ended; its handler was not called.
  *
  * @publicApi
  */
@@ -177,9 +177,9 @@ export class HandlerTimeoutError extends DelayQueueError {
   readonly code = 'HANDLER_TIMEOUT';
 
   constructor(
-    /** The timeout that was exceeded, in milliseconds. */
+    /** Timeout that was exceeded, in milliseconds. */
     readonly timeout: number,
-    /** @param earlierAttempt the one that still ran, if the handler was not called */
+    /** @param earlierAttempt attempt that still ran, if the handler was not called */
     earlierAttempt?: number,
   ) {
     const limit = `its timeout of ${describeDuration(timeout)}`;
@@ -205,12 +205,12 @@ export class HandlerOverrunError extends DelayQueueError {
   readonly code = 'HANDLER_OVERRUN';
 
   constructor(
-    /** Its class and method, such as `OrderService.onTimeout`. */
+    /** Class and method of the handler, such as `OrderService.onTimeout`. */
     readonly handler: string,
     readonly topic: string,
-    /** The messages it was called with. */
+    /** Ids of the messages that it was called with. */
     readonly ids: readonly string[],
-    /** How long it has run so far, in milliseconds. */
+    /** Run time so far, in milliseconds. */
     readonly duration: number,
     /** @param lease milliseconds */
     lease: number,
@@ -226,14 +226,14 @@ export class HandlerOverrunError extends DelayQueueError {
 }
 
 /**
- * The reason why `message.signal` is aborted from outside the handler.
+ * Reason why `message.signal` is aborted from outside the handler.
  *
- * - `LEASE_LOST`: the delivery no longer belongs to this process; whatever the handler returns has no effect.
+ * - `LEASE_LOST`: the delivery no longer belongs to this process; the handler's result has no effect.
  * - `CANCELLED`: the message was cancelled; no retry follows.
  * - `GIVEN_UP`: an interceptor or a middleware has failed the attempt and did not wait for the handler. Until the handler ends, this
  *   process does not call it with the message again.
- * - `SHUTDOWN`: the process, or its intake of the topic, stops and `shutdownTimeout` is over; the message went back for another
- *   process.
+ * - `SHUTDOWN`: the process, or its intake of the topic, stops and `shutdownTimeout` is over; the message was given back for another
+ * process.
  *
  * @publicApi
  */

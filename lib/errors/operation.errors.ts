@@ -3,7 +3,7 @@ import { DelayQueueError, defineKind } from './delay-queue.error.js';
 
 /**
  * Redis could not be reached, did not answer in time, or refused to serve; `cause` is the error behind it. `transient` says whether this
- * may pass by itself, `full` whether Redis has reached its `maxmemory`.
+ * can pass by itself, `full` whether Redis has reached its `maxmemory`.
  *
  * @publicApi
  */
@@ -13,11 +13,11 @@ export class BrokerUnavailableError extends DelayQueueError {
   }
 
   readonly code = 'BROKER_UNAVAILABLE';
-  /** Whether the same call may succeed soon: after a lost connection it may, a denied command stays denied. */
+  /** Whether the same call can succeed soon: after a lost connection it can, but a denied command stays denied. */
   readonly transient: boolean;
-  /** Whether Redis refuses only this call, because of what it carries or of what is stored there; others may be served. */
+  /** Whether Redis refuses only this call, because of its arguments or of the stored data; it can still serve others. */
   readonly refused: boolean;
-  /** Whether Redis has reached its maxmemory. It takes what adds to its data again once there is room. */
+  /** Whether Redis has reached its maxmemory. It accepts calls that add data again once there is room. */
   readonly full: boolean;
 
   constructor(
@@ -51,9 +51,9 @@ export class UnhandledTopicError extends DelayQueueError {
 
   constructor(
     readonly topic: string,
-    /** The topic that was probably meant: it has nearly the same name, and a process handles it. */
+    /** Topic that was probably meant: it has nearly the same name, and a process handles it. */
     readonly suggestion: string | undefined,
-    /** @param hint what this process knows about the cause, as a sentence */
+    /** @param hint sentence with this process's knowledge about the cause */
     hint: string | undefined,
   ) {
     const meant = suggestion === undefined ? 'See' : `Did you mean '${suggestion}'? If not, see`;
@@ -85,9 +85,9 @@ export class IntakeOvertakenError extends DelayQueueError {
 
   constructor(
     readonly topic: string,
-    /** What was called. */
+    /** Method that was called. */
     readonly action: 'start' | 'stop',
-    /** What replaced it. */
+    /** Call or event that replaced it. */
     readonly overtakenBy: 'start' | 'stop' | 'shutdown',
   ) {
     const what = overtakenBy === 'shutdown' ? 'the shutdown of this process' : `a later ${overtakenBy}()`;
@@ -96,8 +96,8 @@ export class IntakeOvertakenError extends DelayQueueError {
 }
 
 /**
- * `DelayQueueReceiver` was called before the application had bootstrapped, or while it shuts down. What was received can be settled by any
- * other process.
+ * `DelayQueueReceiver` was called before the application had bootstrapped, or while it shuts down. Any other process can settle messages
+ * that were received.
  *
  * @see docs/guides/receiving.md
  *
@@ -112,8 +112,8 @@ export class ReceiverUnavailableError extends DelayQueueError {
 }
 
 /**
- * Never thrown, but emitted by `events.errors`: events of this process did not reach the fleet, since Redis could not be reached, or did
- * not take them. The work itself is not affected.
+ * Never thrown, but emitted by `events.errors`: events of this process did not reach the fleet, because Redis could not be reached or did
+ * not accept them. The work itself is not affected.
  *
  * @publicApi
  */
@@ -124,15 +124,15 @@ export class EventsDroppedError extends DelayQueueError {
 
   readonly code = 'EVENTS_DROPPED';
 
-  /** @param dropped how many */
+  /** @param dropped number of dropped events */
   constructor(readonly dropped: number) {
     super(`${dropped} events of this process did not reach the fleet. Those who read them see a gap.`);
   }
 }
 
 /**
- * Never thrown, but emitted by `events.errors`: an operator's action took effect but is not in the audit log, since Redis could not be
- * reached, or did not take the `entry`.
+ * Never thrown, but emitted by `events.errors`: an operator's action took effect but is not in the audit log, because Redis could not be
+ * reached or did not accept the `entry`.
  *
  * @publicApi
  */
@@ -144,7 +144,7 @@ export class AuditFailedError extends DelayQueueError {
   readonly code = 'AUDIT_FAILED';
 
   constructor(
-    /** What is missing in the log, as JSON. */
+    /** Entry that is missing from the log, as JSON. */
     readonly entry: string,
     cause: unknown,
   ) {
@@ -167,8 +167,8 @@ export class NoShutdownHooksError extends DelayQueueError {
   readonly code = 'NO_SHUTDOWN_HOOKS';
 
   /**
-   * @param lease after which messages come again at the latest, in milliseconds; 0: all are delivered at most once
-   * @param session after which partitions are taken over at the latest, in milliseconds
+   * @param lease time after which messages come again at the latest, in milliseconds; 0 if all are delivered at most once
+   * @param session time after which partitions are taken over at the latest, in milliseconds
    */
   constructor(lease: number, session: number) {
     const again = lease > 0 ? `come again up to ${lease / 1000} s later, counted as crashed, or ` : '';

@@ -5,12 +5,11 @@ import { toPayloadIssues } from '../checks/payload-issues.js';
 import { describeDuration } from '../time/duration.js';
 import { DelayQueueError, defineKind } from './delay-queue.error.js';
 
-/** How many issues the text of an `InvalidPayloadError` names. */
+/** Most issues that the text of an `InvalidPayloadError` names. */
 const NAMED_ISSUES = 3;
 
 /**
- * What became of a message that is kept once it has ended. `'delivered'`: it was delivered at most once, and nothing is known of what its
- * handler has done.
+ * Outcome of a finished message that is kept. `'delivered'`: it was delivered at most once, and the result of its handler is unknown.
  *
  * @publicApi
  */
@@ -23,7 +22,7 @@ const ENDED: Readonly<Record<FinishedOutcome, string>> = {
 };
 
 /**
- * The id exists already, or its message has ended and is kept (`outcome`). The stored message was left as it is.
+ * The id exists already, or its message has ended and is kept (`outcome`). The stored message was left unchanged.
  *
  * @publicApi
  */
@@ -37,7 +36,7 @@ export class DuplicateMessageError extends DelayQueueError {
   constructor(
     readonly topic: string,
     readonly id: string,
-    /** What became of the message, if it has ended; its id stays taken as long as the topic's option `finished` keeps it. */
+    /** Outcome of the message, if it has ended; its id stays taken as long as the topic's option `finished` keeps it. */
     readonly outcome?: FinishedOutcome,
   ) {
     super(
@@ -51,8 +50,8 @@ export class DuplicateMessageError extends DelayQueueError {
 }
 
 /**
- * A message was stored, but fewer replicas confirmed it in time than the option `replicas` asks for. It may exist and be
- * delivered; a failover may lose it. The library does not publish it again.
+ * A message was stored, but fewer replicas confirmed it in time than the option `replicas` asks for. It can exist and be delivered; a
+ * failover can lose it. The library does not publish it again.
  *
  * @publicApi
  */
@@ -66,11 +65,11 @@ export class NotReplicatedError extends DelayQueueError {
   constructor(
     readonly topic: string,
     readonly id: string,
-    /** How many replicas confirmed it. */
+    /** Number of replicas that confirmed it. */
     readonly confirmed: number,
-    /** How many were asked for. */
+    /** Number of replicas that were requested. */
     readonly min: number,
-    /** How long they were waited for, in milliseconds. */
+    /** Time spent waiting for them, in milliseconds. */
     readonly timeout: number,
   ) {
     super(
@@ -134,7 +133,7 @@ export class InvalidPayloadError extends DelayQueueError {
 
   constructor(
     readonly topic: string,
-    /** What the schema found wrong, in its own words. */
+    /** Issues that the schema found, in its own words. */
     readonly issues: readonly StandardSchemaV1.Issue[],
   ) {
     super(
@@ -154,7 +153,7 @@ function summary(issues: readonly StandardSchemaV1.Issue[]): string {
 }
 
 /**
- * The schema of a topic threw, so it is not known whether it accepts the payload; `cause` is what it threw. Nothing was sent.
+ * The schema of a topic threw, so it is unknown whether it accepts the payload; `cause` is its error. Nothing was sent.
  *
  * @publicApi
  */

@@ -15,7 +15,7 @@ import type { Clock } from '../time/clock.js';
 import { toDate } from '../time/date.js';
 
 /**
- * Every {@link AuditedAction}.
+ * List of all {@link AuditedAction}s.
  *
  * @publicApi
  */
@@ -41,8 +41,8 @@ export const AUDITED_ACTIONS = [
 ] as const;
 
 /**
- * Actions in the audit log: the methods of `DelayQueueAdmin` that change something, and, if they are given an `actor`, `cancelTagged()` of
- * the producer and the methods of `DelayQueueSchedules`.
+ * Actions in the audit log: the methods of `DelayQueueAdmin` that change something, and, if called with an `actor`, `cancelTagged()` of the
+ * producer and the methods of `DelayQueueSchedules`.
  *
  * @publicApi
  */
@@ -55,7 +55,7 @@ export type AuditedAction = (typeof AUDITED_ACTIONS)[number];
  */
 export interface ActionOptions {
   /**
-   * Who does it, for the audit log: 1 to 256 characters.
+   * Actor for the audit log, 1 to 256 characters.
    *
    * @defaultValue unknown
    * @see docs/reference/admin.md#audit-log
@@ -69,43 +69,43 @@ export interface ActionOptions {
  * @publicApi
  */
 export interface AuditEntry {
-  /** When the entry was written, on the Redis server's clock. */
+  /** Time when the entry was written, on the Redis server's clock. */
   readonly at: Date;
-  /** Who did it; `undefined` if the call had no `actor`. */
+  /** Actor of the call; `undefined` if it had none. */
   readonly actor: string | undefined;
   /**
    * Name of the method; for schedules `upsertSchedule`, `pauseSchedule`, `resumeSchedule`, `runScheduleNow`, `removeSchedule`, and one
    * `pruneSchedule` for each pruned schedule.
    */
   readonly action: AuditedAction;
-  /** The topic that it is about. */
+  /** Topic that it is about. */
   readonly topic: string;
-  /** The message (`id`, `key`) or the filter, and the method's other arguments; for a payload only that it was replaced. */
+  /** Message (`id`, `key`) or filter, and the method's other arguments; for a payload only the fact that it was replaced. */
   readonly given: Readonly<Record<string, unknown>>;
   /**
-   * `'begun'`: work that goes in steps is about to change its first messages; another entry of the same operation follows when it
-   * ends. `'done'`: it was confirmed. `'failed'`: some of it, or all, may have taken effect.
+   * `'begun'`: a multi-step action is about to change its first messages; another entry of the same operation follows when it ends.
+   * `'done'`: it was confirmed. `'failed'`: some of it, or all, may have taken effect.
    */
   readonly phase: 'begun' | 'done' | 'failed';
-  /** What the call was answered if it is done, as JSON; `undefined` if nothing. */
+  /** Result of the call as JSON, if it is done; `undefined` if it has none. */
   readonly result: unknown;
-  /** Why it failed. */
+  /** Reason why it failed. */
   readonly error: string | undefined;
-  /** The process that the call was made in, `host:pid:uuid`. */
+  /** Process in which the call was made, as `host:pid:uuid`. */
   readonly process: string;
-  /** Identifies the call: all entries of a call have the same value. */
+  /** Id of the call: all entries of a call have the same value. */
   readonly operation: string;
 }
 
 /**
- * Which entries `audit()` lists.
+ * Options of `audit()`.
  *
  * @publicApi
  */
 export interface AuditOptions {
   /** Most entries of the page, 1 to 200. @defaultValue 50 */
   readonly limit?: number;
-  /** Of the page before; without it, the list begins with the latest entry. */
+  /** Cursor from the previous page; without it, the list begins with the latest entry. */
   readonly cursor?: string | undefined;
 }
 
@@ -115,18 +115,18 @@ export interface AuditOptions {
  * @publicApi
  */
 export interface AuditEntries {
-  /** The latest first. */
+  /** Entries, the latest first. */
   readonly entries: readonly AuditEntry[];
-  /** For the next page; `undefined` if this was the last. */
+  /** Cursor for the next page; `undefined` if this was the last. */
   readonly cursor: string | undefined;
 }
 
-/** What is known of an action before it is done. */
+/** Data about an action that is known before it is done. */
 export interface Audited {
   readonly action: AuditedAction;
   /** Whether the result has a payload, which may be a secret. */
   readonly hidesResult?: boolean;
-  /** To be called only once it is known that the arguments are right. */
+  /** Returns the entry's fields; call this only after the arguments have been checked. */
   readonly about: () => Pick<AuditEntry, 'topic' | 'actor' | 'given'>;
 }
 
@@ -135,9 +135,8 @@ export interface AuditLogDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventSink;
-  /** Names this process. */
   readonly process: string;
-  /** Longest time for an answer, in milliseconds. */
+  /** Time limit for an answer, in milliseconds. */
   readonly timeout: number;
 }
 
@@ -145,12 +144,12 @@ type Written = Pick<AuditEntry, 'phase'> & Partial<Pick<AuditEntry, 'result' | '
 
 const MAX_ACTOR_LENGTH = 256;
 
-/** Longest time for an entry to be written, in milliseconds: whoever acts must not wait long for it. */
+/** Time limit for writing an entry, in milliseconds: an operator must not wait long for it. */
 const TIMEOUT = 1000;
 
 /**
- * Writes down what operators do. An action does not depend on it: at three in the morning nobody wants to hear that a topic cannot be
- * paused since a log is away. What cannot be written down goes to the log of the process and to its events.
+ * Records the actions of operators. An action does not depend on it: at three in the morning nobody wants to hear that a topic cannot be
+ * paused because a log is unreachable. An entry that cannot be written goes to the log of the process and to its events.
  */
 export class AuditLog {
   readonly #dependencies: AuditLogDependencies;
@@ -160,9 +159,9 @@ export class AuditLog {
   }
 
   /**
-   * Does something and writes it down: once it is confirmed; or if it has failed and may have taken effect.
+   * Runs an action and writes an entry once it is confirmed, or if it has failed and may have taken effect.
    *
-   * @param act called with what has to be called before the first step of work that goes in steps
+   * @param act called with a function to call before the first step of a multi-step action
    */
   async around<T>(audited: Audited, act: (begin: () => Promise<void>) => Promise<T>): Promise<T> {
     const operation = uuidv7();
@@ -170,7 +169,7 @@ export class AuditLog {
     try {
       result = await act(async () => this.#write(audited, operation, { phase: 'begun' }));
     } catch (error) {
-      // After any other error it is certain that nothing has changed. Nobody waits: what has failed has taken its time.
+      // After any other error it is certain that nothing has changed. Not awaited: a failed action has taken long enough.
       if (error instanceof BrokerUnavailableError)
         void this.#write(audited, operation, { phase: 'failed', error: firstLine(error.message) });
       throw error;
@@ -224,7 +223,7 @@ export function checkedActor(name: string, actor: unknown): string | undefined {
 }
 
 /**
- * Who does something, by the options of an action that has no others.
+ * Returns the actor from the options of an action that has no others.
  *
  * @throws InvalidArgumentError
  */
@@ -232,7 +231,7 @@ export function actorOf(options: ActionOptions): string | undefined {
   return applyRules({ actor: checkedActor }, 'The options of the action', options, '').actor;
 }
 
-/** `undefined` if another program has written it, or a later version. */
+/** Decodes an entry; returns `undefined` if another program or a later version has written it. */
 function decodeEntry({ at, text }: AuditPage['records'][number]): AuditEntry | undefined {
   let entry: unknown;
   try {

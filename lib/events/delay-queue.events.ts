@@ -4,8 +4,8 @@ import type { FleetEvent } from './fleet-event.js';
 import type { EventSink, QueueEvents } from './queue-events.interface.js';
 
 /**
- * What this process does, as Observables; `fleet` has what all processes do. They never complete or fail, and nothing is kept
- * for late subscribers.
+ * Events of this process as Observables; `fleet` has those of all processes. They never complete or fail, and nothing is kept for late
+ * subscribers.
  *
  * @example
  * ```ts
@@ -52,10 +52,10 @@ export class DelayQueueEvents implements EventSink {
   readonly errors: Observable<QueueEvents['errors']> = this.#subjects.errors.asObservable();
 
   /**
-   * The events of all processes that publish theirs, this one included, from now on and in the order in which Redis got them.
-   * While anybody listens, they are read on a connection of their own. After a lost connection reading goes on where it was;
-   * events that are gone by then are reported as `{ kind: 'gap', missed }`. A process publishes its events if the module's
-   * option `fleetEvents` says so; one that only listens needs no option.
+   * Events of all processes that publish theirs, including this one, from now on and in the order in which Redis received them. While
+   * anybody listens, they are read on a separate connection. After a lost connection reading resumes where it stopped; events that are gone
+   * by then are reported as `{ kind: 'gap', missed }`. A process publishes its events if the module's option `fleetEvents` is set; one that
+   * only listens needs no option.
    *
    * @example
    * ```ts

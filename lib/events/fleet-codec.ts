@@ -3,7 +3,7 @@ import type { DeliveryEvent, EndedDelivery, QueueEvents } from './queue-events.i
 import { isDate } from '../checks/kinds.js';
 import { type FailureReason, messageOf, toFailure } from '../messages/failure.js';
 
-/** The kinds of events that leave the process. */
+/** Kinds of events that leave the process. */
 export const FLEET_KINDS = [
   'published',
   'delivered',
@@ -21,27 +21,27 @@ export const FLEET_KINDS = [
 export type FleetKind = (typeof FLEET_KINDS)[number];
 
 type Value = string | number | null;
-/** The kind by its place in {@link FLEET_KINDS}, the time, then what the kind has. */
+/** An encoded event: the kind by its index in {@link FLEET_KINDS}, the time, then the fields of the kind. */
 export type EncodedEvent = [kind: number, at: number, topic: string, partition: number, ...rest: Value[]];
 
 const MAX_MESSAGE_LENGTH = 200;
 
-/** @param since milliseconds since a time that {@link encodeEntry} is told */
+/** @param since milliseconds since the `start` of {@link encodeEntry} */
 export function encodeEvent<K extends FleetKind>(kind: K, event: QueueEvents[K], since: number): EncodedEvent {
   const encoded: EncodedEvent = [FLEET_KINDS.indexOf(kind), Math.round(since), event.topic, event.partition];
   ENCODERS[kind](encoded, event);
   return encoded;
 }
 
-/** @param start the time from which those of the events count, epoch milliseconds */
+/** @param start time from which the times of the events count, in epoch milliseconds */
 export function encodeEntry(start: number, events: readonly EncodedEvent[]): string {
   return JSON.stringify([start, ...events]);
 }
 
 /**
- * Kinds that this version does not know are left out.
+ * Decodes an entry. Kinds that this version does not know are left out.
  *
- * @throws if it was not made by {@link encodeEntry}
+ * @throws if {@link encodeEntry} has not made it
  */
 export function decodeEntry(text: string, process: string): FleetEvent[] {
   const [start, ...events] = JSON.parse(text) as [unknown, ...[unknown, unknown, unknown, unknown, ...Value[]][]];
@@ -55,7 +55,7 @@ export function decodeEntry(text: string, process: string): FleetEvent[] {
   });
 }
 
-/** A number that is none, and a date that is none, would fail where they are used. */
+/** Whether a value is readable: NaN and invalid dates would fail where they are used. */
 function isReadable(value: unknown): boolean {
   return !Number.isNaN(isDate(value) ? value.getTime() : value);
 }
@@ -119,7 +119,7 @@ const DECODERS: { readonly [K in FleetKind]: (values: readonly Value[]) => Own<K
   }),
 };
 
-/** The key is left out if it is the id. */
+/** Encodes a delivery; the key is left out if it equals the id. */
 function encodeDelivery(to: Value[], { id, key, attempt }: DeliveryEvent, milliseconds?: number): void {
   to.push(id, key === id ? null : key, attempt);
   if (milliseconds !== undefined) to.push(Math.round(milliseconds * 100) / 100);

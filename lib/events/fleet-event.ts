@@ -8,13 +8,13 @@ import type { EndedDelivery, QueueEvents } from './queue-events.interface.js';
  */
 export interface FleetError {
   readonly name: string;
-  /** At most 200 characters. */
+  /** Message of at most 200 characters. */
   readonly message: string;
   readonly code?: string;
 }
 
 /**
- * What the processes of a fleet report, by kind of event: as {@link QueueEvents}, with short errors.
+ * Events that the processes of a fleet report, by kind: as {@link QueueEvents}, with short errors.
  *
  * @publicApi
  */
@@ -27,33 +27,32 @@ export interface FleetEvents extends Omit<QueueEvents, 'retried' | 'dead' | 'err
 }
 
 /**
- * The process that an event comes from.
+ * Origin of an event.
  *
  * @publicApi
  */
 export interface FleetOrigin {
-  /** The process that reported it, as `host:pid:uuid`; for consumers the name under which they own partitions. */
+  /** Process that reported it, as `host:pid:uuid`; for consumers the name under which they own partitions. */
   readonly process: string;
-  /** When it was reported, on the Redis server's clock. */
+  /** Time when it was reported, on the Redis server's clock. */
   readonly at: Date;
 }
 
 /**
- * Events that cannot be read any more: they were removed from the stream before they were read, or dropped by the process
- * that is named.
+ * Events that can no longer be read: they were removed from the stream before they were read, or dropped by the named process.
  *
  * @publicApi
  */
 export interface FleetGap {
   readonly kind: 'gap';
-  /** How many. */
+  /** Number of missed events. */
   readonly missed: number;
-  /** The process that dropped them; `undefined` if events were removed, of whatever processes. */
+  /** Process that dropped them; `undefined` if events of any processes were removed. */
   readonly process: string | undefined;
 }
 
 /**
- * An event of a process of the fleet, this one included.
+ * An event of any process of the fleet, including this one.
  *
  * @publicApi
  */

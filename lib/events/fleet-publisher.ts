@@ -9,10 +9,10 @@ import { EventsDroppedError } from '../errors/operation.errors.js';
 import type { EventSink, QueueEvents } from './queue-events.interface.js';
 import { type EncodedEvent, type FleetKind, encodeEntry, encodeEvent } from './fleet-codec.js';
 
-/** Most events that wait to be sent; more are dropped. */
+/** Most events that wait to be sent; further ones are dropped. */
 const MAX_PENDING = 10_000;
 
-/** How long the end of the process waits for the last events, in milliseconds. */
+/** Longest time that the end of the process waits for the last events, in milliseconds. */
 const STOP_TIMEOUT = 500;
 
 export interface FleetPublisherOptions {
@@ -20,17 +20,16 @@ export interface FleetPublisherOptions {
   readonly clock: Clock;
   readonly events: EventSink;
   readonly eventLog: EventLog;
-  /** The broker's clock, epoch milliseconds. */
+  /** Returns the time of the broker's clock, in epoch milliseconds. */
   readonly now: () => number;
-  /** Names this process. */
   readonly process: string;
-  /** About how many events of the whole fleet to keep. */
+  /** Approximate number of events of the whole fleet to keep. */
   readonly maxLength: number;
 }
 
 /**
- * Tells the fleet what this process does. Nothing waits for it: the events of a turn of the event loop, and those that occur
- * while a call is under way, travel together. While Redis does not take them they wait, and if too many wait they are dropped.
+ * Publishes the events of this process to the fleet. Nothing waits for it: the events of a turn of the event loop, and those that occur
+ * while a call is under way, travel together. While Redis does not accept them they wait, and if too many wait, further ones are dropped.
  */
 export class FleetPublisher {
   readonly #options: FleetPublisherOptions;
@@ -38,7 +37,7 @@ export class FleetPublisher {
   readonly #sending: Loop;
   #pending: EncodedEvent[] = [];
   #dropped = 0;
-  /** The times of the events count from here. */
+  /** Time from which the times of the events count. */
   readonly #startedAt: number;
   #sequence = 0;
   /** Whether the latest call failed; one warning is enough. */
@@ -59,7 +58,7 @@ export class FleetPublisher {
     this.#sending.poke();
   }
 
-  /** Sends what waits, for at most half a second. What is not confirmed by then counts as dropped. */
+  /** Sends the waiting events, for at most half a second. Those not confirmed by then count as dropped. */
   async stop(): Promise<void> {
     await within(this.#options.clock, STOP_TIMEOUT, this.#sending.idle()).catch(() => {});
     this.#stop.abort();
@@ -102,7 +101,7 @@ export class FleetPublisher {
     events.emit('errors', { source: 'fleet', error });
   }
 
-  /** @param count how many of them the entry that was sent has reported */
+  /** @param count number of dropped events that the sent entry has reported */
   #tellDropped(count = this.#dropped): void {
     if (count === 0) return;
     this.#dropped -= count;

@@ -3,7 +3,7 @@ import { SerializationError } from '../errors/publishing.errors.js';
 import type { FleetEvent } from './fleet-event.js';
 import { decodeEntry } from './fleet-codec.js';
 
-/** Most processes whose latest entry is remembered; more than a fleet has, not counting those that have ended. */
+/** Most processes whose latest entry is remembered; more than a fleet has, not counting ended ones. */
 const MAX_PROCESSES = 1000;
 
 /** Reads the events of the processes of the fleet. */
@@ -11,7 +11,7 @@ export class FleetReader {
   readonly #log: EventLog;
   readonly #onError: (error: Error) => void;
 
-  /** @param onError called with what failed; reading goes on by itself */
+  /** @param onError called with each error; reading goes on by itself */
   constructor(log: EventLog, onError: (error: Error) => void) {
     this.#log = log;
     this.#onError = onError;

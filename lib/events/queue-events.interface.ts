@@ -2,7 +2,7 @@ import type { Failure } from '../messages/failure.js';
 import type { PublishedMessage } from '../messages/publish-options.interface.js';
 
 /**
- * Which delivery an event is about.
+ * Delivery that an event is about.
  *
  * @publicApi
  */
@@ -11,7 +11,7 @@ export interface DeliveryEvent {
   readonly partition: number;
   readonly id: string;
   readonly key: string;
-  /** Which attempt this was, 1 for the first. */
+  /** Number of the attempt, 1 for the first. */
   readonly attempt: number;
 }
 
@@ -21,7 +21,7 @@ export interface DeliveryEvent {
  * @publicApi
  */
 export interface EndedDelivery extends DeliveryEvent {
-  /** How long the handler ran, in milliseconds; 0 if it was not called. */
+  /** Run time of the handler, in milliseconds; 0 if it was not called. */
   readonly duration: number;
 }
 
@@ -31,34 +31,34 @@ export interface EndedDelivery extends DeliveryEvent {
  * @publicApi
  */
 export interface MissedEvent {
-  /** The id of the schedule. */
+  /** Id of the schedule. */
   readonly schedule: string;
   readonly topic: string;
   readonly partition: number;
   /**
-   * `'outage'`: nobody was there to publish at that time, and `catchUp` does not ask for them. `'overlap'`: an earlier one was not
-   * over, and `overlap` is `'skip'`.
+   * `'outage'`: no process published at that time, and `catchUp` leaves them out. `'overlap'`: an earlier one was not over, and `overlap`
+   * is `'skip'`.
    */
   readonly reason: 'outage' | 'overlap';
-  /** How many; of a cron expression 1000 means so many or more. */
+  /** Number of occurrences; for a cron expression 1000 means 1000 or more. */
   readonly occurrences: number;
   readonly first: Date;
   readonly last: Date;
 }
 
 /**
- * What this process reports, by kind of event. A delivery whose handler was called ends with one event of `acked`,
- * `retried`, `dead`, `cancelled`, `replaced`, `released` or `stale`, once Redis has confirmed it. One at most once, which Redis has nothing to
- * do with any more, ends with `acked` or `errors`.
+ * Events that this process reports, by kind. A delivery whose handler was called ends with one event of `acked`, `retried`, `dead`,
+ * `cancelled`, `replaced`, `released` or `stale`, once Redis has confirmed it. An at-most-once delivery, which is no longer in Redis, ends
+ * with `acked` or `errors`.
  *
  * @publicApi
  */
 export interface QueueEvents {
-  /** A message was published by this process, also as the occurrence of a schedule. */
+  /** This process published a message, also as the occurrence of a schedule. */
   published: PublishedMessage;
   /** A message is handed to its handler; `lateness` is the time since it was due, in milliseconds. */
   delivered: DeliveryEvent & { readonly lateness: number };
-  /** A delivery was acknowledged; of a topic that is delivered at most once: its handler has ended without an error. */
+  /** A delivery was acknowledged; in a topic that is delivered at most once: its handler has ended without an error. */
   acked: EndedDelivery;
   /** An attempt failed, or was put off; the message is delivered again after `delay` milliseconds. */
   retried: EndedDelivery & { readonly delay: number; readonly error: unknown };
@@ -89,21 +89,21 @@ export interface QueueEvents {
    * @see docs/guides/limits.md
    */
   limited: { readonly topic: string; readonly limited: boolean };
-  /** A handler of this process has met a rate limit: nothing of the topic begins anywhere for `delay` milliseconds. */
+  /** A handler of this process hit a rate limit: nothing of the topic begins anywhere for `delay` milliseconds. */
   held: { readonly topic: string; readonly delay: number };
   /** Something failed in the background, where no caller waits. */
   errors: BackgroundError;
 }
 
 /**
- * What failed in the background:
+ * Part that failed in the background:
  *
  * - `connection`: a connection to Redis was lost, or could not be made; or a key that another program had overwritten was set
  *   aside
- * - `membership`: a heartbeat, taking and giving up partitions, or looking whether anybody handles a topic
+ * - `membership`: a heartbeat, taking and giving up partitions, or checking whether any process handles a topic
  * - `claim`, `settle`, `extend`, `trim`: claiming messages, settling outcomes, renewing leases, removing dead letters and finished
  *   messages
- * - `limit`: asking for permits of a limited topic, or holding a topic
+ * - `limit`: requesting permits of a limited topic, or holding a topic
  * - `stale`: a settle came too late and changed nothing
  * - `handler`: a message of a topic that is delivered at most once is lost, since its handler failed, or could not be called
  * - `hook`: a hook of the application threw
@@ -112,7 +112,7 @@ export interface QueueEvents {
  * - `schedule`: publishing the occurrences of schedules, or storing those that handlers declare
  * - `overrun`: a handler has run for longer than three leases, and goes on (`HandlerOverrunError`)
  * - `shutdown`: nothing in this process listens to SIGTERM (`NoShutdownHooksError`)
- * - `audit`: an action of an operator could not be written down (`AuditFailedError`)
+ * - `audit`: an operator's action could not be recorded (`AuditFailedError`)
  *
  * @publicApi
  */
@@ -135,25 +135,25 @@ export type BackgroundErrorSource =
   | 'shutdown';
 
 /**
- * An error that no caller is told of. What has failed is tried again if that makes sense, so one outage brings many of them.
+ * An error that no caller learns of. The failed work is tried again if that makes sense, so one outage brings many of them.
  *
  * @publicApi
  */
 export interface BackgroundError {
   readonly source: BackgroundErrorSource;
-  /** The topic it is about, if it is about one. */
+  /** Topic that it is about, if any. */
   readonly topic?: string;
-  /** The partition it is about, if it is about one. */
+  /** Partition that it is about, if any. */
   readonly partition?: number;
-  /** The message it is about, if it is about one. */
+  /** Id of the message that it is about, if any. */
   readonly id?: string;
-  /** What went wrong: an `Error`, or whatever a hook has thrown. */
+  /** The error: an `Error`, or any value that a hook has thrown. */
   readonly error: unknown;
 }
 
-/** Takes the events of the runtime. */
+/** Receives the events of the runtime. */
 export interface EventSink {
-  /** Whether anybody listens to this kind of event; if not, it need not be made. */
+  /** Whether anybody listens to this kind of event; if not, it need not be created. */
   wants(kind: keyof QueueEvents): boolean;
   emit<K extends keyof QueueEvents>(kind: K, event: QueueEvents[K]): void;
 }

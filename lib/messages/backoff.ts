@@ -28,7 +28,7 @@ export type StoredBackoff =
       type: 'exponential';
       /** Wait before the second attempt. */
       delay: Duration;
-      /** The wait is multiplied by this each time; 1 to 10. @defaultValue 2 */
+      /** Factor by which the wait grows each time; 1 to 10. @defaultValue 2 */
       factor?: number;
       /** Longest wait. @defaultValue '5m' */
       maxDelay?: Duration;
@@ -37,15 +37,15 @@ export type StoredBackoff =
     }
   | {
       type: 'steps';
-      /** The waits before the second attempt, the third, and so on, 1 to 100; the last one repeats. */
+      /** Waits before the second attempt, the third, and so on, 1 to 100 of them; the last one repeats. */
       delays: readonly Duration[];
-      /** As that of an exponential one. @defaultValue 0 */
+      /** Same as for an exponential backoff. @defaultValue 0 */
       jitter?: number;
     };
 
 /**
- * How long to wait before the next attempt. The function is called with the attempt that failed (1 for the first) and
- * its error; it can be given to a handler or a topic, but not to a message, since it cannot be stored.
+ * Wait before the next attempt. A function is called with the failed attempt (1 for the first) and its error; it can be given to a handler
+ * or a topic, but not to a message, since it cannot be stored.
  *
  * @publicApi
  */
@@ -59,7 +59,7 @@ export type ResolvedBackoff =
 type GrowingBackoff = Extract<ResolvedBackoff, { readonly delay: number }>;
 type SteppedBackoff = Extract<ResolvedBackoff, { readonly delays: unknown }>;
 
-/** As an envelope holds it. */
+/** A backoff as stored in an envelope. */
 export type EncodedBackoff =
   | readonly [delay: number, factor: number, maxDelay: number, jitter: number]
   | readonly [delays: readonly number[], jitter: number];
@@ -67,7 +67,7 @@ export type EncodedBackoff =
 const DEFAULT_MAX_DELAY = 5 * 60_000;
 const MAX_FACTOR = 10;
 
-/** Most waits of a backoff in steps: they are stored with each message that has one. */
+/** Most waits of a stepped backoff: they are stored with each message that has one. */
 const MAX_STEPS = 100;
 
 /** 1 s, doubled each time, at most 5 min, with up to 20 % on top. */
@@ -102,7 +102,7 @@ export function resolveStoredBackoff(name: string, backoff: StoredBackoff): Reso
   return { delay, factor, maxDelay, jitter };
 }
 
-/** A kind of backoff, whose type was checked. */
+/** Returns the rule for one kind of backoff, whose type has been checked. */
 function kindOf<R extends AnyRules>(type: StoredBackoff['type'], rules: R) {
   return objectOf({
     type: declared({ type: 'string', const: type, description: 'Which kind it is.' }, (_, given: unknown) => given),
@@ -133,7 +133,7 @@ const STEPS = kindOf('steps', {
   jitter: JITTER,
 });
 
-/** A backoff that a message can have. */
+/** Rule for a message's backoff. */
 export const STORED_BACKOFF: Rule<StoredBackoff, ResolvedBackoff> = declared(
   named('Backoff', {
     oneOf: [FIXED.schema, EXPONENTIAL.schema, STEPS.schema],
@@ -144,7 +144,7 @@ export const STORED_BACKOFF: Rule<StoredBackoff, ResolvedBackoff> = declared(
 );
 
 /**
- * Milliseconds to wait after `attempt` (1 for the first) has failed.
+ * Returns the milliseconds to wait after `attempt` (1 for the first) has failed.
  *
  * @param random a number from 0 up to 1, for the jitter
  */
@@ -158,12 +158,12 @@ function stepOf({ delays }: SteppedBackoff, attempt: number): number {
 }
 
 function grownDelay({ delay, factor, maxDelay }: GrowingBackoff, attempt: number): number {
-  // Zero times infinity is not a number.
+  // Zero times infinity is NaN.
   const grown = delay === 0 ? 0 : delay * factor ** (attempt - 1);
   return Math.min(grown, maxDelay);
 }
 
-/** The same as it is given to `publish()`. */
+/** Returns a backoff in the form that `publish()` takes. */
 export function toStoredBackoff(backoff: ResolvedBackoff): StoredBackoff {
   if ('delays' in backoff) return { type: 'steps', ...backoff };
   const isFixed = backoff.factor === 1 && backoff.jitter === 0;

@@ -2,12 +2,12 @@ import { describe } from '../checks/describe.js';
 import { MAX_CONSUMER_LENGTH } from '../checks/limits.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 
-/** Whether something can name somebody who receives. */
+/** Whether a value is a valid name of a receiver. */
 export function isConsumer(name: unknown): name is string {
   return typeof name === 'string' && name.length > 0 && name.length <= MAX_CONSUMER_LENGTH;
 }
 
-/** @throws InvalidArgumentError if it cannot */
+/** @throws InvalidArgumentError if it is not a valid name */
 export function checkedConsumer(name: string, given: unknown): string {
   if (isConsumer(given)) return given;
   throw new InvalidArgumentError(

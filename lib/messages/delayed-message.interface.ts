@@ -10,17 +10,17 @@ export interface DeadLetter<T = unknown> {
   readonly key: string;
   readonly topic: string;
   readonly partition: number;
-  /** Not checked by a schema. `undefined` if it cannot be decoded or the serializer cannot read it; {@link raw} has it then. */
+  /** Payload, not checked by a schema. `undefined` if it cannot be decoded or the serializer cannot read it; then use {@link raw}. */
   readonly payload: T;
   readonly headers: Readonly<Record<string, string>>;
-  /** Why it died. */
+  /** Reason why it died. */
   readonly failure: Failure;
-  /** Attempts spent. */
+  /** Number of attempts spent. */
   readonly attempts: number;
-  /** The latest attempts that failed, the last one first; at most 10. */
+  /** Latest failed attempts, the last one first; at most 10. */
   readonly history: readonly FailedAttempt[];
   readonly diedAt: Date;
-  /** The stored envelope. */
+  /** Stored envelope. */
   readonly raw: string;
 }
 
@@ -30,25 +30,25 @@ export interface DeadLetter<T = unknown> {
  * @publicApi
  */
 export interface DelayedMessage<T = unknown> {
-  /** Names the message; the same in each delivery. */
+  /** Id of the message, the same in each delivery. */
   readonly id: string;
-  /** Where it was published. */
+  /** Topic that it was published to. */
   readonly topic: string;
-  /** Where it is in the topic. */
+  /** Index of its partition in the topic. */
   readonly partition: number;
   /** Its key; the id, if it was published without one. */
   readonly key: string;
-  /** As it was published; the same as the first argument of the handler. */
+  /** Payload as it was published; the same as the first argument of the handler. */
   readonly payload: T;
-  /** As they were published. */
+  /** Headers as they were published. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Which attempt this is, 1 for the first. */
+  /** Number of this attempt, 1 for the first. */
   readonly attempt: number;
-  /** The attempt after which the message becomes a dead letter. */
+  /** Number of the attempt after which the message becomes a dead letter. */
   readonly maxAttempts: number;
-  /** When it was published. */
+  /** Time when it was published. */
   readonly publishedAt: Date;
-  /** When this delivery was due, on the Redis server's clock; for a retry, the end of its backoff. */
+  /** Time when this delivery was due, on the Redis server's clock; for a retry, the end of its backoff. */
   readonly dueAt: Date;
   /**
    * Aborts when the handler should stop. Its reason is a `HandlerTimeoutError`, or a `DeliveryAbortedError` with the code `LEASE_LOST`,

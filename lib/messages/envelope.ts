@@ -10,7 +10,7 @@ import { toJson } from './payload-json.js';
 import { fromStored, type PayloadSerializer, type StoredPayload } from './serializer.js';
 import { isTag } from './tags.js';
 
-/** What a message was published with; `undefined` what it leaves to its handler and its topic. */
+/** Options that a message was published with; `undefined` where its handler and its topic decide. */
 type OwnOptions = Partial<Pick<Envelope, 'attempts' | 'backoff' | 'timeout' | 'expireAfter'>>;
 
 interface ReadablePart extends Pick<Envelope, 'payload' | 'headers'> {
@@ -19,7 +19,7 @@ interface ReadablePart extends Pick<Envelope, 'payload' | 'headers'> {
   readonly options: OwnOptions;
 }
 
-/** The part of an envelope that people look at. Empty if it cannot be decoded; without the payload if that cannot be read. */
+/** Returns the part of an envelope that people look at: empty if it cannot be decoded, without the payload if that cannot be read. */
 export function readablePart(topic: string, serializer: PayloadSerializer | undefined, envelope: string): ReadablePart {
   const decoded = unlessUnreadable(() => decodeEnvelope(envelope));
   if (!decoded) return { payload: undefined, headers: {}, tags: [], publishedAt: undefined, options: {} };
@@ -28,12 +28,12 @@ export function readablePart(topic: string, serializer: PayloadSerializer | unde
   return { payload: readablePayload(topic, serializer, decoded), headers, tags, publishedAt, options };
 }
 
-/** The tags that an envelope names; `undefined` for none, or if it cannot be decoded. */
+/** Returns the tags in an envelope; `undefined` if there are none, or if it cannot be decoded. */
 export function tagsOf(envelope: string): readonly string[] | undefined {
   return unlessUnreadable(() => decodeEnvelope(envelope))?.tags;
 }
 
-/** A payload as a handler would get it; `undefined` if this process cannot read it. */
+/** Returns a payload as a handler would get it; `undefined` if this process cannot read it. */
 export function readablePayload(
   topic: string,
   serializer: PayloadSerializer | undefined,
@@ -51,9 +51,9 @@ function unlessUnreadable<T>(read: () => T): T | undefined {
   }
 }
 
-/** What is stored of a message besides its id and due time. Written once, when the message is published. */
+/** Stored data of a message besides its id and due time. Written once, when the message is published. */
 export interface Envelope extends StoredPayload {
-  /** Epoch milliseconds, the publisher's estimate of the Redis server's clock. */
+  /** Time of the publish in epoch milliseconds, by the publisher's estimate of the Redis server's clock. */
   readonly publishedAt: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly tags: readonly string[] | undefined;
@@ -63,12 +63,12 @@ export interface Envelope extends StoredPayload {
   readonly expireAfter: number | undefined;
 }
 
-/** What a publisher puts into an envelope. */
+/** Fields that a publisher puts into an envelope. */
 export interface EnvelopeFields extends StoredPayload, StoredOptions {
   readonly publishedAt: number;
 }
 
-/** Property names are one letter: they are stored with every message that has the option. */
+/** Stored options. Property names are one letter, since they are stored with every message that has the option. */
 interface EncodedOptions {
   h?: Record<string, string> | undefined;
   g?: readonly string[] | undefined;
@@ -99,7 +99,7 @@ const NO_OPTIONS: DecodedOptions = Object.freeze({
  * Encodes a message as `[publishedAt, payload]` or `[publishedAt, payload, options]` in JSON: nothing but the payload and
  * 16 bytes for a message without options.
  *
- * @param given the options of the message, if they are not among the fields
+ * @param given options of the message, if they are not among the fields
  * @throws SerializationError if JSON cannot hold the payload, or would change it
  * @throws PayloadTooLargeError if payload and headers together exceed 1 MiB
  */
@@ -116,7 +116,7 @@ export function encodeEnvelope(fields: EnvelopeFields, given: StoredOptions = fi
 }
 
 /**
- * The same envelope with another payload. Options that this version does not know stay, too.
+ * Returns the same envelope with another payload. Options that this version does not know stay, too.
  *
  * @throws SerializationError if JSON cannot hold the payload, if a serializer made the stored payload but not the new one,
  *   or if {@link encodeEnvelope} did not write the envelope
@@ -137,7 +137,7 @@ export function withPayload(text: string, stored: StoredPayload): string {
   return `[${publishedAt},${json}${options === '{}' && behind === '' ? '' : `,${options}`}${behind}]`;
 }
 
-/** The same envelope as if it was published at this time, in epoch milliseconds. What is no envelope stays as it is. */
+/** Returns the same envelope as if it had been published at `publishedAt`, in epoch milliseconds. Any other text stays unchanged. */
 export function withTime(text: string, publishedAt: number): string {
   return text.replace(/^\[\d+(?=,)/, `[${publishedAt}`);
 }
@@ -165,12 +165,12 @@ function parseJson(text: string): unknown {
 function isEnvelope(
   parts: unknown,
 ): parts is readonly [publishedAt: number, payload: unknown, options?: object | null, ...unknown[]] {
-  // A later version may have put more behind.
+  // A later version may have appended more parts.
   if (!Array.isArray(parts) || parts.length < 2 || !isWithin(parts[0], 0, MAX_TIME)) return false;
   return parts.length === 2 || parts[2] === null || isPlainObject(parts[2]);
 }
 
-/** Another program may have written them, so every value is checked. */
+/** Decodes stored options. Another program may have written them, so every value is checked. */
 function decodeOptions({ h, g, a, b, t, e, s }: { readonly [K in keyof EncodedOptions]: unknown }): DecodedOptions {
   const backoff = b === undefined ? undefined : decodeBackoff(b);
   if (h !== undefined && !isHeaders(h)) throw damaged('h', h, 'an object of strings');
@@ -239,7 +239,7 @@ function isTagList(value: unknown): value is string[] {
   return Array.isArray(value) && value.length <= MAX_TAGS && value.every(isTag);
 }
 
-/** When a message was published, by the begin of its envelope; `undefined` if that cannot be read. */
+/** Returns when a message was published, read from the start of its envelope; `undefined` if that cannot be read. */
 export function publishedAtOf(envelope: string): number | undefined {
   const [, publishedAt] = /^\[(\d{1,16}),/.exec(envelope) ?? [];
   return publishedAt === undefined ? undefined : Number(publishedAt);

@@ -11,38 +11,37 @@ import {
 } from './failure.js';
 import { isPayloadIssue } from '../checks/payload-issues.js';
 
-/** What is stored of a message's failures. */
+/** Stored record of a message's failures. */
 export interface FailureRecord {
   readonly failure: Failure;
-  /** The latest attempts that failed, the last one first. */
+  /** Latest failed attempts, the last one first. */
   readonly history: readonly FailedAttempt[];
 }
 
-/** Only the entries of the history follow it. `lua/modules/history.lua` has the same text. */
+/** Start of the history; only its entries follow. `lua/modules/history.lua` has the same text. */
 const HISTORY = ',"history":[';
 
-/** A crash keeps the failure before it, and so on. Another program could nest failures without end. */
+/** Most nested failures: a crash keeps the failure before it, and so on, and another program could nest them without end. */
 const MAX_NESTED = 10;
 
 /**
- * The last failure as JSON, with `history` as its last property. Braces in the entries of the history are escaped, so that a
- * script can see where an entry ends and append those of earlier attempts.
+ * Encodes the last failure as JSON, with `history` as its last property. Braces in the entries of the history are escaped, so that a script
+ * can see where an entry ends and append those of earlier attempts.
  *
- * @param attempt the one that failed; `undefined` if the handler was not called
+ * @param attempt failed attempt; `undefined` if the handler was not called
  */
 export function encodeFailureRecord(failure: Failure, attempt: FailedAttempt | undefined): string {
   return `${JSON.stringify(failure).slice(0, -1)}${HISTORY}${attempt ? encodeAttempt(attempt) : ''}]}`;
 }
 
 /**
- * Reads what is stored of a message's failures; never throws. Parts that {@link encodeFailureRecord} did not write are left
- * out.
+ * Reads the stored record of a message's failures; never throws. Parts that {@link encodeFailureRecord} did not write are left out.
  *
  * @returns `undefined` if there is no text, or if not even the last failure can be read
  */
 export function decodeFailureRecord(text: string): FailureRecord | undefined {
   if (text === '') return undefined;
-  // A script has joined the entries of the history unread; a damaged one must not cost the failure.
+  // A script has joined the entries of the history without reading them; a damaged one must not cost the failure.
   const stored = parseJson(text) ?? parseJson(`${text.split(HISTORY, 1).join()}}`);
   const failure = toFailure(stored);
   if (!failure) return undefined;
@@ -73,7 +72,7 @@ function toFailure(stored: unknown, depth = 0): Failure | undefined {
   };
 }
 
-/** What a failure and an error behind it have in common. */
+/** Reads the fields that a failure and an error behind it have in common. */
 function toCause(stored: unknown, depth = 0): FailureCause | undefined {
   if (!isPlainObject(stored) || depth > MAX_CAUSES) return undefined;
   const { name, message, code, cause, errors } = stored;
@@ -93,7 +92,7 @@ function isReason(value: unknown): value is FailureReason {
   return FAILURE_REASONS.includes(value as FailureReason);
 }
 
-/** The attempt, or nothing if it is damaged. */
+/** Returns the attempt, or nothing if it is damaged. */
 function toAttempts(stored: unknown): FailedAttempt[] {
   if (!isPlainObject(stored)) return [];
   const { at, attempt, name, message, duration } = stored;

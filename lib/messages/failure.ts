@@ -4,24 +4,24 @@ import type { InvalidPayloadError } from '../errors/publishing.errors.js';
 import { type PayloadIssue, toPayloadIssues } from '../checks/payload-issues.js';
 
 /**
- * An attempt that failed, as it is kept in the history of its message.
+ * A failed attempt as kept in the history of its message.
  *
  * @publicApi
  */
 export interface FailedAttempt {
-  /** When it failed, on the Redis server's clock as the process estimated it. */
+  /** Time of the failure, by the process's estimate of the Redis server's clock. */
   readonly at: Date;
-  /** Which attempt it was, 1 for the first. Counting begins anew when a dead letter is requeued. */
+  /** Number of the attempt, 1 for the first. Counting starts anew when a dead letter is requeued. */
   readonly attempt: number;
   /** Name of the error's class. */
   readonly name: string;
-  /** The error's message, with that of its cause, at most 200 characters. */
+  /** Message of the error with that of its cause, at most 200 characters. */
   readonly message: string;
-  /** How long the handler ran, in milliseconds. */
+  /** Run time of the handler, in milliseconds. */
   readonly duration: number;
 }
 
-/** How many failed attempts are kept of a message, the latest ones. `lua/modules/history.lua` has the same number. */
+/** Most failed attempts that are kept of a message, the latest ones. `lua/modules/history.lua` has the same number. */
 export const MAX_HISTORY = 10;
 
 const MAX_KEPT_NAME_LENGTH = 100;
@@ -41,7 +41,7 @@ export function toFailedAttempt(
 }
 
 /**
- * Why a message is a dead letter, or why its last attempt failed.
+ * Reason why a message is a dead letter, or why its last attempt failed.
  *
  * @publicApi
  */
@@ -54,9 +54,9 @@ export type FailureReason =
   | 'crashed'
   /** It was not delivered within `expireAfter` of its due time. */
   | 'expired'
-  /** What is stored does not fit the schema of its topic. */
+  /** The stored payload does not match the schema of its topic. */
   | 'invalid'
-  /** The stored record cannot be decoded, or Redis refuses to settle it; it is kept as it is. */
+  /** The stored record cannot be decoded, or Redis refuses to settle it; it is kept unchanged. */
   | 'undecodable';
 
 const REASONS: Readonly<Record<FailureReason, true>> = {
@@ -71,12 +71,12 @@ const REASONS: Readonly<Record<FailureReason, true>> = {
 export const FAILURE_REASONS = Object.keys(REASONS) as readonly FailureReason[];
 
 /**
- * A failure as it is kept with its message.
+ * A failure as kept with its message.
  *
  * @publicApi
  */
 export interface Failure {
-  /** Why it is dead, or why the attempt failed. */
+  /** Reason why it is dead, or why the attempt failed. */
   readonly reason: FailureReason;
   /** Name of the error's class. */
   readonly name: string;
@@ -86,18 +86,18 @@ export interface Failure {
   readonly code?: string;
   /** The error's stack, at most 4,096 characters. */
   readonly stack?: string;
-  /** What the error gives as its `cause`. */
+  /** The error's `cause`. */
   readonly cause?: FailureCause;
   /** The errors that it consists of, as an `AggregateError` does; the first 5. */
   readonly errors?: readonly FailureCause[];
-  /** With `'crashed'`: why an earlier attempt failed, if one did. */
+  /** With `'crashed'`: failure of an earlier attempt, if there was one. */
   readonly lastError?: Failure;
-  /** What the schema found wrong, if the reason is `'invalid'`; the first 10. */
+  /** Issues that the schema found, if the reason is `'invalid'`; the first 10. */
   readonly issues?: readonly PayloadIssue[];
 }
 
 /**
- * An error behind another one, as it is kept: at most 5 deep, messages cut at 500 characters.
+ * An error behind another one, as kept: at most 5 deep, messages cut at 500 characters.
  *
  * @publicApi
  */
@@ -108,13 +108,13 @@ export interface FailureCause {
   readonly message: string;
   /** The error's code, if it has one. */
   readonly code?: string;
-  /** What that error gives as its cause. */
+  /** That error's own cause. */
   readonly cause?: FailureCause;
   /** The errors that it consists of, as an `AggregateError` does. */
   readonly errors?: readonly FailureCause[];
 }
 
-/** How deep causes are kept, and how many errors of an `AggregateError`. */
+/** Depth to which causes are kept, and most kept errors of an `AggregateError`. */
 export const MAX_CAUSES = 5;
 
 /** Most errors that are kept behind one failure: each of several may have several. */
@@ -129,7 +129,7 @@ const MAX_TEXT_LENGTH = 4096;
 /** Longest text kept of an error's name and of its code, in characters. */
 const MAX_NAME_LENGTH = 200;
 
-/** Never throws, whatever the error is. */
+/** Converts any error to a failure; never throws. */
 export function toFailure(reason: FailureReason, error: unknown): Failure {
   try {
     if (!isError(error)) return { reason, name: typeof error, message: describe(error) };
@@ -154,13 +154,14 @@ export function toInvalidFailure(error: InvalidPayloadError): Failure {
 }
 
 /**
- * Such as `TypeError: fetch failed (connect ECONNREFUSED 127.0.0.1:443)`: with the reason behind it, which is all that some errors say.
+ * Returns a text such as `TypeError: fetch failed (connect ECONNREFUSED 127.0.0.1:443)`: with the cause, which is all that some errors
+ * tell.
  */
 export function summaryOf(failure: Pick<Failure, 'name' | 'message' | 'cause' | 'errors'>): string {
   return `${failure.name}: ${messageOf(failure)}`;
 }
 
-/** The same without the name. */
+/** Returns the same without the name. */
 export function messageOf({ message, cause, errors }: Pick<Failure, 'message' | 'cause' | 'errors'>): string {
   const behind = cause ?? errors?.[0];
   if (!behind) return message;
@@ -168,7 +169,7 @@ export function messageOf({ message, cause, errors }: Pick<Failure, 'message' | 
   return message === '' ? why : `${message} (${why})`;
 }
 
-/** Collects what is behind an error: causes may be many, and lead in a circle. */
+/** Collects the errors behind an error: there can be many, and causes can form a cycle. */
 class Causes {
   readonly #seen = new Set<unknown>();
 

@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from '../errors/options.errors.js';
 
 /**
- * The outcomes of the messages of a batch, if the handler returned what `Promise.allSettled()` gives.
+ * Returns the outcomes of the messages of a batch, if the handler returned the result of `Promise.allSettled()`.
  *
- * @param count how many messages the handler was called with
+ * @param count number of messages that the handler was called with
  * @returns `undefined` if the handler returned anything else, which acknowledges all messages
  * @throws InvalidArgumentError if there is not one outcome for each message
  */

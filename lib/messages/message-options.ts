@@ -41,7 +41,7 @@ const HEADERS = declared(
 
 const TAGS = declared({ type: 'array', items: { type: 'string' }, maxItems: MAX_TAGS }, checkedTags);
 
-/** A time as JSON has it. */
+/** JSON schema of a time. */
 export const ISO_TIME = { type: 'string', format: 'date-time' };
 
 const LOCAL_TIME = named('LocalTime', {
@@ -57,7 +57,7 @@ const DUE_TIME = named('DueTime', {
   description: 'ISO 8601 with its zone, epoch milliseconds, or a local time. A time that has passed means at once.',
 });
 
-/** Answers epoch milliseconds. */
+/** Rule for `deliverAt`, which yields epoch milliseconds. */
 export const DELIVER_AT = declared(DUE_TIME, (name, given: NonNullable<PublishOptions['deliverAt']>): number => {
   const at = toEpoch(name, given);
   if (Number.isFinite(at)) return at;
@@ -71,7 +71,7 @@ function toEpoch(name: string, given: NonNullable<PublishOptions['deliverAt']>):
   return typeof given === 'object' && isPlainObject(given) ? localToEpoch(name, given) : (given as number);
 }
 
-/** Of the options that the messages of a schedule have too. All but the key are stored in their envelopes. */
+/** Rules for the options that messages of a schedule have too. All but the key are stored in their envelopes. */
 export const MESSAGE_RULES = {
   key: option(
     'Places the message in a partition, and in an ordered topic behind others of the key; 1 to 256 characters. If it is left out, it is the id.',
@@ -87,7 +87,7 @@ export const MESSAGE_RULES = {
 
 const { key, ...STORED_RULES } = MESSAGE_RULES;
 
-/** What is stored of them in an envelope. */
+/** Options that are stored in an envelope. */
 export type StoredOptions = Partial<Used<typeof STORED_RULES>>;
 
 export const PUBLISH_RULES = {

@@ -4,7 +4,7 @@ import { InvalidArgumentError } from '../errors/options.errors.js';
 import { MAX_ID_LENGTH } from '../checks/limits.js';
 import { SEPARATOR } from './stored-id.js';
 
-/** An id or a key, as a rule. */
+/** Rule for an id or a key. */
 export const ID = declared(
   { type: 'string', minLength: 1, maxLength: MAX_ID_LENGTH },
   (name, given: unknown): string => {
@@ -33,7 +33,7 @@ export function isName({ id, key }: { id: string; key: string }): boolean {
 }
 
 /**
- * Which message is meant: its id, or its id and its key. An id without its key means the message without a key of its own; if there is
+ * Reference to a message: its id, or its id and its key. An id without its key means the message without a key of its own; if there is
  * none, the first one found with this id.
  *
  * @publicApi

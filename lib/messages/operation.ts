@@ -1,11 +1,11 @@
 /**
- * What an option of this name says is what the call does, so that it can be made again under the same name: within two minutes, in whichever
- * process, it gets its first answer, and nothing happens twice. The gateway names calls; whoever gave one name to two calls would have one done.
+ * Name of an option that names the call, so that it can be repeated: within two minutes, in any process, a repeat gets the first answer,
+ * and nothing happens twice. The gateway names calls; of two different calls with one name, only the first would take effect.
  */
 export const OPERATION = Symbol.for('nestjs-delay-queue.operation');
 
-/** Options of a call that may be made again. */
+/** Options of a call that can be repeated. */
 export interface Repeatable {
-  /** 1 to 100 characters. @defaultValue it is a call of its own */
+  /** Name of the call, 1 to 100 characters. @defaultValue none: a call of its own */
   readonly [OPERATION]?: string | undefined;
 }

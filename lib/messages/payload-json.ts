@@ -4,19 +4,19 @@ import { isDate, isError } from '../checks/kinds.js';
 import { SerializationError } from '../errors/publishing.errors.js';
 import { type StoredPayload, reasonOf } from './serializer.js';
 
-/** An object or array within a payload, and where it stands. */
+/** An object or array within a payload, with its position. */
 interface Place {
   readonly value: object;
   readonly parent: Place | undefined;
   readonly key: string | number;
 }
 
-/** What is wrong with a value. */
+/** A problem with a value. */
 interface Fault {
-  /** Follows its path in the message: `is NaN, which JSON would turn into null`. */
+  /** Text that follows the path in the message, such as `is NaN, which JSON would turn into null`. */
   readonly text: string;
   readonly advice: string;
-  /** Whether a serializer may keep it. */
+  /** Whether a serializer can keep it. */
   readonly keepable: boolean;
 }
 
@@ -26,10 +26,10 @@ interface Found {
   readonly key: string | number;
 }
 
-/** Some objects return new ones each time they are asked for their JSON, so the search needs a limit. */
+/** Most searched objects: some return new ones from each `toJSON()`, so the search needs a limit. */
 const MAX_SEARCHED = 100_000;
 
-/** How deep the quick check goes by recursion. */
+/** Recursion depth of the quick check. */
 const MAX_RECURSION = 50;
 
 const OR_SERIALIZE = `, or keep it with the option 'serializer' of the module or the topic (superjson fits)`;
@@ -38,11 +38,11 @@ const OR_SERIALIZE = `, or keep it with the option 'serializer' of the module or
 const CONTAINERS: ReadonlySet<string> = new Set(['[object Map]', '[object Set]', '[object RegExp]']);
 
 /**
- * Writes a payload as JSON, and refuses what would come back as something else. Some changes are expected and allowed: a
- * `Date` becomes a string, an instance loses its methods, `undefined` properties are left out, and `toJSON()` is used.
+ * Writes a payload as JSON, and refuses values that would come back as something else. Some changes are expected and allowed: a `Date`
+ * becomes a string, an instance loses its methods, `undefined` properties are left out, and `toJSON()` is used.
  *
- * @param name what the payload is called in errors
- * @throws SerializationError with the path of what JSON cannot hold, or would change
+ * @param name the payload's name in errors
+ * @throws SerializationError with the path of a value that JSON cannot hold, or would change
  */
 export function toJson(
   { payload, serialized }: StoredPayload,
@@ -65,7 +65,7 @@ export function toJson(
   return json;
 }
 
-/** Answers true for nearly all payloads; false means that a closer look is needed. Call it only if JSON can hold the value. */
+/** Returns true for nearly all payloads; false means that a closer look is needed. Call it only if JSON can hold the value. */
 function isSurelyKept(value: unknown, depth: number): boolean {
   if (isKept(value)) return true;
   if (typeof value !== 'object' || value === null || depth === 0) return false;
@@ -96,7 +96,7 @@ function refusal(name: string, found: Found | undefined, cause?: unknown): Seria
   return new SerializationError(`${pathOf(name, found)} ${text}. ${advice}${orElse}.`, { cause });
 }
 
-/** @param seen collects what was searched; given if the value may be endless, since JSON cannot hold it */
+/** @param seen collects the searched objects; given if JSON cannot hold the value, which may then be endless */
 function findFault(root: unknown, seen?: Set<object>): Found | undefined {
   try {
     return new Search(seen).run(root);
@@ -144,7 +144,7 @@ class Search {
     return undefined;
   }
 
-  /** What is wrong with the value itself; its content is searched later. */
+  /** Returns the problem with the value itself; its content is searched later. */
   #faultOf(given: unknown, parent: Place, key: string | number): Fault | undefined {
     const value = whatJsonTakes(given, key);
     if (isKept(value)) return undefined;
@@ -175,7 +175,7 @@ function isKept(value: unknown): boolean {
   }
 }
 
-/** What `JSON.stringify()` continues with: the result of `toJSON()`, whose own `toJSON()` is not called. */
+/** Returns the value that `JSON.stringify()` continues with: the result of `toJSON()`, whose own `toJSON()` is not called. */
 function whatJsonTakes(value: unknown, key: string | number): unknown {
   const { toJSON } = (value ?? {}) as { toJSON?: unknown };
   if (typeof toJSON !== 'function') return value;
@@ -211,7 +211,7 @@ function faultOfPrimitive(value: unknown, isElement: boolean): Fault | undefined
 
 const BECOMES_NULL = 'which JSON would turn into null';
 
-/** Objects whose content JSON loses. Instances of the application's own classes are not among them. */
+/** Returns the problem with an object whose content JSON loses. Instances of the application's own classes have none. */
 function faultOfObject(value: object): Fault | undefined {
   const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: string } } | null;
   if (prototype === null || prototype === Object.prototype || Array.isArray(value)) return undefined;
@@ -238,7 +238,7 @@ function nameOf(payload: unknown): string {
   return typeof payload === 'object' ? 'an object whose toJSON() answers nothing' : `a ${typeof payload}`;
 }
 
-/** Such as `payload.items[3]['unit price']`. */
+/** Returns a path such as `payload.items[3]['unit price']`. */
 function pathOf(name: string, { parent, key }: Found): string {
   const keys = [key];
   for (let place = parent; place.parent; place = place.parent) keys.push(place.key);

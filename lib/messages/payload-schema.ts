@@ -3,7 +3,7 @@ import { InvalidPayloadError, SchemaError } from '../errors/publishing.errors.js
 import { decodeEnvelope } from './envelope.js';
 import { type PayloadSerializer, fromStored } from './serializer.js';
 
-/** How the payloads of a topic are checked. */
+/** Rules for checking the payloads of a topic. */
 export interface PayloadRules {
   readonly topic: string;
   readonly schema: StandardSchemaV1;
@@ -11,11 +11,11 @@ export interface PayloadRules {
 }
 
 /**
- * Checks what the handler would get, which is not always what was published: without a serializer, JSON turns a `Date` into
- * a string.
+ * Checks the payload that the handler would get, which can differ from the published one: without a serializer, JSON turns a `Date` into a
+ * string.
  *
  * @throws InvalidPayloadError, SchemaError
- * @throws SerializationError if the serializer cannot read what it has made
+ * @throws SerializationError if the serializer cannot read its own output
  */
 export async function assertPayload({ topic, schema, serializer }: PayloadRules, envelope: string): Promise<void> {
   const payload = fromStored(topic, serializer, decodeEnvelope(envelope));
@@ -29,10 +29,10 @@ export async function assertPayload({ topic, schema, serializer }: PayloadRules,
 /**
  * Checks a payload against the schema of its topic.
  *
- * @param payload as JSON gives it back, which is what the handler would get
+ * @param payload as it is after JSON, and as the handler would get it
  * @returns the schema's output
- * @throws InvalidPayloadError with what the schema found wrong
- * @throws what the schema itself throws
+ * @throws InvalidPayloadError with the issues that the schema found
+ * @throws any error of the schema itself
  */
 export async function checkPayload(topic: string, schema: StandardSchemaV1, payload: unknown): Promise<unknown> {
   const result = await schema['~standard'].validate(payload);

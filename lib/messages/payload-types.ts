@@ -1,7 +1,7 @@
 import type { Topic } from './topic.js';
 
 /**
- * The payload types of topics that are named by plain strings. Empty until an application fills it in:
+ * Payload types of topics that are named by plain strings. Empty until an application fills it in:
  *
  * @example
  * ```ts
@@ -17,30 +17,30 @@ import type { Topic } from './topic.js';
 export interface DelayQueueTopics {}
 
 /**
- * The name of a topic: any string, of which editors offer those in {@link DelayQueueTopics}.
+ * Name of a topic: any string; editors suggest those in {@link DelayQueueTopics}.
  *
  * @publicApi
  */
 export type TopicName = keyof DelayQueueTopics | (string & {});
 
 /**
- * A `TopicRef`, of which editors offer the names in {@link DelayQueueTopics}.
+ * A `TopicRef`; editors suggest the names in {@link DelayQueueTopics}.
  *
  * @publicApi
  */
 export type NamedTopic = Topic<unknown> | TopicName;
 
 /**
- * What may be published to a topic: the type that {@link DelayQueueTopics} has for the name `N`, else `T`, else anything.
- * One conditional type instead of two overloads lets the compiler complain about the payload. It does not distribute, so that
- * functions with type parameters can pass theirs on.
+ * Type that can be published to a topic: the one that {@link DelayQueueTopics} has for the name `N`, else `T`, else anything. One
+ * conditional type instead of two overloads lets the compiler complain about the payload. It does not distribute, so that functions with
+ * type parameters can pass theirs on.
  *
  * @publicApi
  */
 export type PublishedPayload<T, N extends TopicName> = [N] extends [keyof DelayQueueTopics] ? DelayQueueTopics[N] : T;
 
 /**
- * What the handler of these topics gets: a union if there are several, `unknown` if the compiler cannot know.
+ * Type that the handler of these topics gets: a union if there are several, `unknown` if the compiler cannot know.
  *
  * @publicApi
  */

@@ -2,7 +2,7 @@ import { DelayQueueError, defineKind } from '../errors/delay-queue.error.js';
 import type { PublishedMessage } from './publish-options.interface.js';
 
 /**
- * Some messages of a `publishMany()` were refused; the others were published. `results` tells what became of each.
+ * Some messages of a `publishMany()` were refused; the others were published. `results` has the result of each.
  *
  * @publicApi
  */

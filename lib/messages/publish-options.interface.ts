@@ -10,26 +10,26 @@ import type { ReplicaOptions } from './replicas.js';
  */
 export interface PublishOptions {
   /**
-   * Names the message, 1 to 256 characters. While the message exists or is kept as finished, the id is unique among the topic's messages
+   * Id of the message, 1 to 256 characters. While the message exists or is kept as finished, the id is unique among the topic's messages
    * with the same {@link key}; without a key, it is unique in the topic.
    *
    * @defaultValue a UUIDv7
    * @see docs/guides/finished.md
    */
   id?: string;
-  /** Chooses the partition, 1 to 256 characters: messages with the same key are in the same partition. @defaultValue the id */
+  /** Key that determines the partition, 1 to 256 characters: messages with the same key are in the same partition. @defaultValue the id */
   key?: string;
   /** Time from now until the message is due, 0 to 10 years, on the Redis server's clock. @defaultValue due at once */
   delay?: Duration;
   /**
-   * When the message is due, at most 10 years ahead: a `Date`, epoch milliseconds, or a local time in a time zone. A time in the past means
+   * Time when the message is due, at most 10 years ahead: a `Date`, epoch milliseconds, or a local time in a time zone. A past time means
    * at once. Can't be combined with `delay`.
    *
    * @defaultValue due at once
    * @see docs/guides/schedules.md#one-message-at-a-local-time
    */
   deliverAt?: Date | number | LocalTime;
-  /** How many deliveries may fail in all before the message is a dead letter, 1 to 1000. @defaultValue the handler's */
+  /** Number of failed deliveries after which the message is a dead letter, 1 to 1000. @defaultValue the handler's */
   attempts?: number;
   /**
    * Wait between the attempts.
@@ -46,20 +46,20 @@ export interface PublishOptions {
    * @defaultValue the topic's
    */
   expireAfter?: Duration;
-  /** Stored with the payload, for example for correlation ids. @defaultValue none */
+  /** Headers stored with the payload, for example for correlation ids. @defaultValue none */
   headers?: Record<string, string>;
   /**
-   * Words by which you can list and cancel messages together: at most 8, each 1 to 128 characters long. Stored with the message.
+   * Words for listing and cancelling messages together: at most 8, each 1 to 128 characters long. Stored with the message.
    *
    * @defaultValue none
    * @see docs/guides/tags.md
    */
   tags?: string[];
   /**
-   * What happens if the id exists: `'reject'` throws `DuplicateMessageError`. `'ignore'` leaves the first message as it is. `'replace'`
-   * gives it the new payload, options and due time (a debounce). `'earliest'` leaves it as it is, but due at the earlier of both times; if
-   * it is in flight or a dead letter, nothing changes. If the message has ended and is kept by the topic's option `finished`, `'replace'`
-   * publishes a new one, and the others do the same as if it still existed.
+   * Effect if the id exists. `'reject'` throws `DuplicateMessageError`. `'ignore'` leaves the first message unchanged. `'replace'` gives it
+   * the new payload, options and due time (a debounce). `'earliest'` leaves it unchanged, but due at the earlier of both times; if it is in
+   * flight or a dead letter, nothing changes. If the message has ended and is kept by the topic's option `finished`, `'replace'` publishes
+   * a new one, and the others do the same as if it still existed.
    *
    * @defaultValue 'reject'
    * @see docs/reference/publishing.md#duplicates
@@ -67,14 +67,14 @@ export interface PublishOptions {
   onDuplicate?: 'reject' | 'ignore' | 'replace' | 'earliest';
   /**
    * Only with `onDuplicate: 'replace'`: however often the message is replaced, it is due at most this long after the first publish that had
-   * this option, 0 to 10 years. Once the message was delivered, this starts again.
+   * this option, 0 to 10 years. Once the message has been delivered, the time starts again.
    *
    * @defaultValue none
    * @see docs/reference/publishing.md#longest-wait
    */
   maxWait?: Duration;
   /**
-   * How many Redis replicas have to confirm the publish, and within what time; otherwise it rejects with `NotReplicatedError`.
+   * Number of Redis replicas that have to confirm the publish, and the time limit for that; otherwise it rejects with `NotReplicatedError`.
    *
    * @defaultValue the module's
    * @see docs/reference/publishing.md#confirmed-by-replicas
@@ -83,22 +83,22 @@ export interface PublishOptions {
 }
 
 /**
- * What became of a message that was published.
+ * Result of publishing a message.
  *
  * @publicApi
  */
 export interface PublishedMessage {
-  /** The id that it was published with, or the one that was made for it. */
+  /** Id that it was published with, or the generated one. */
   id: string;
-  /** Where it was published. */
+  /** Topic that it was published to. */
   topic: string;
-  /** Where it is in the topic. */
+  /** Index of its partition in the topic. */
   partition: number;
-  /** When the stored message is due, on the Redis server's clock. */
+  /** Time when the stored message is due, on the Redis server's clock. */
   dueAt: Date;
   /**
-   * Whether the id existed. The message was left as it is (`'ignore'`, `'earliest'`) or replaced (`'replace'`). `false` if it took
-   * the place of a finished one.
+   * Whether the id existed. Then the message was left as it is (`'ignore'`, `'earliest'`) or replaced (`'replace'`). `false` if it took the
+   * place of a finished one.
    */
   duplicate: boolean;
 }

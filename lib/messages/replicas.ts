@@ -4,25 +4,25 @@ import { InvalidArgumentError } from '../errors/options.errors.js';
 import { type Duration, describeDuration } from '../time/duration.js';
 
 /**
- * How many replicas of Redis have to confirm a publish before it resolves, and how long it waits for them.
+ * Number of Redis replicas that have to confirm a publish before it resolves, and the time it waits for them.
  *
  * @publicApi
  */
 export interface ReplicaOptions {
-  /** How many replicas, 1 to 100. */
+  /** Number of replicas, 1 to 100. */
   min: number;
   /** Longest time to wait for them, from 1 ms to `publishTimeout`; then the publish rejects with `NotReplicatedError`. */
   timeout: Duration;
 }
 
-/** The same, checked; the timeout in milliseconds. */
+/** Checked {@link ReplicaOptions}, with the timeout in milliseconds. */
 export interface ReplicaRequirement {
   readonly min: number;
   readonly timeout: number;
 }
 
 /**
- * @param name what the option is called in the error message
+ * @param name the option's name in the error message
  * @param publishTimeout milliseconds
  * @throws InvalidArgumentError
  */
@@ -30,7 +30,7 @@ export function resolveReplicas(name: string, options: ReplicaOptions, publishTi
   return withinTimeout(name, REPLICAS(name, options), publishTimeout);
 }
 
-/** @throws InvalidArgumentError if it would wait for longer than a publish may take */
+/** @throws InvalidArgumentError if it would wait longer than the time limit of a publish */
 export function withinTimeout(
   name: string,
   requirement: ReplicaRequirement,
@@ -51,15 +51,15 @@ export const REPLICAS = objectOf({
   ),
 } satisfies Rules<ReplicaOptions>);
 
-/** How many different requirements wait apart. */
+/** Number of requirements that wait separately. */
 export const MOST_APART = 4;
 
-/** Most requirements that are told apart: each publish may ask for another. */
+/** Most requirements that are remembered: each publish can ask for a different one. */
 const MOST_KNOWN = 100;
 
 /**
- * Gives requirements numbers below {@link MOST_APART}. What has another number waits elsewhere: one publish that asks for more replicas than there
- * are must not keep the others waiting.
+ * Gives requirements numbers below {@link MOST_APART}. Publishes with different numbers wait separately: one that asks for more replicas
+ * than there are must not keep the others waiting.
  */
 export class RequirementNumbers {
   readonly #numbers = new Map<string, number>();
@@ -75,7 +75,7 @@ export class RequirementNumbers {
   }
 }
 
-/** Whether messages that ask for these can wait for the same replicas together. */
+/** Whether messages with these requirements can wait for the same replicas together. */
 export function isSameRequirement(a: ReplicaRequirement | undefined, b: ReplicaRequirement | undefined): boolean {
   return a === b || (a !== undefined && b !== undefined && a.min === b.min && a.timeout === b.timeout);
 }

@@ -5,8 +5,8 @@ import { SerializationError } from '../errors/publishing.errors.js';
 import { toFailure } from './failure.js';
 
 /**
- * Takes payloads into a form that JSON can hold, and back, so that handlers get a `Date`, a `Map` or a `BigInt` as it was
- * published. [superjson](https://github.com/flightcontrolhq/superjson) can be used as it is.
+ * Converts payloads to a form that JSON can hold, and back, so that handlers get a `Date`, a `Map` or a `BigInt` as it was published.
+ * [superjson](https://github.com/flightcontrolhq/superjson) works as it is.
  *
  * @example
  * ```ts
@@ -16,13 +16,13 @@ import { toFailure } from './failure.js';
  * @publicApi
  */
 export interface PayloadSerializer {
-  /** What to store for a payload. It goes through `JSON.stringify()`, so it has to be plain data and not a promise. */
+  /** Returns the value to store for a payload. It goes through `JSON.stringify()`, so it has to be plain data and not a promise. */
   serialize(value: unknown): unknown;
-  /** The payload again, from what `JSON.parse()` makes of the stored text. */
+  /** Returns the payload from the value that `JSON.parse()` makes of the stored text. */
   deserialize(json: unknown): unknown;
 }
 
-/** A payload as an envelope has it. */
+/** A payload as stored in an envelope. */
 export interface StoredPayload {
   readonly payload: unknown;
   /** Whether a serializer made it. */
@@ -53,7 +53,7 @@ export function toStored(topic: string, serializer: PayloadSerializer | undefine
 }
 
 /**
- * What a handler gets. A payload that was published without a serializer is left as it is.
+ * Returns the payload that a handler gets. One that was published without a serializer stays unchanged.
  *
  * @throws SerializationError if the serializer throws, or is missing
  */
@@ -81,7 +81,7 @@ export function withoutSerializer(topic: string): string {
   );
 }
 
-/** What an error says, in one line. */
+/** Returns the message of an error in one line. */
 export function reasonOf(error: unknown): string {
   return firstLine(toFailure('failed', error).message);
 }

@@ -1,16 +1,16 @@
-/** A UUID as text, and in the form in which it is stored. */
+/** A UUID as text, in its usual and its stored form. */
 export interface UuidText {
-  /** With dashes and small letters. */
+  /** Usual form, with dashes and lowercase letters. */
   readonly long: string;
-  /** A dot, and the bytes in base64 without padding, with letters that keep their order. */
+  /** Stored form: a dot, and the bytes in base64 without padding, with letters that keep their order. */
   readonly short: string;
 }
 
 export const UUID_BYTES = 16;
-/** Three bytes make four letters. The last byte is left over and makes two, of which the second has unused bits. */
+/** Index of the last byte. Three bytes make four letters; the last byte is left over and makes two, the second with unused bits. */
 const LAST = UUID_BYTES - 1;
 
-/** What short UUIDs begin with. */
+/** First character of short UUIDs. */
 export const MARK = '.';
 
 const DASH = '-'.charCodeAt(0);
@@ -19,9 +19,9 @@ const LONG_LENGTH = LONG.length;
 const SHORT_LENGTH = MARK.length + 22;
 
 const DIGITS = Buffer.from('0123456789abcdef');
-/** Where the two digits of each byte stand. */
+/** Position of the two digits of each byte. */
 const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
-/** In the order of their codes, so that short UUIDs sort like the long ones. */
+/** Letters of short UUIDs in the order of their codes, so that these sort like the long ones. */
 const LETTERS = Buffer.from('-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz');
 
 /** Larger than the value of any digit or letter. */
@@ -32,7 +32,7 @@ const valueOf = valuesOf(LETTERS);
 /** Both forms, one after the other. Reused for each UUID, since joining texts takes several times as long. */
 const forms = Buffer.from(LONG + MARK.padEnd(SHORT_LENGTH));
 const read = new Uint8Array(UUID_BYTES);
-/** The text to decode, as bytes: reading a text character by character may take twice as long. */
+/** Text to decode, as bytes: reading a text character by character can take twice as long. */
 const given = Buffer.alloc(LONG_LENGTH);
 
 /** @param bytes {@link UUID_BYTES} of them */
@@ -43,7 +43,7 @@ export function toUuidText(bytes: Uint8Array): UuidText {
   return { long: both.slice(0, LONG_LENGTH), short: both.slice(LONG_LENGTH) };
 }
 
-/** @returns `undefined` if this is not the text of a UUID in small letters, since no other text has a short form */
+/** @returns `undefined` if this is not a UUID in lowercase letters, since no other text has a short form */
 export function shortenUuid(long: string): string | undefined {
   if (!readLong(long)) return undefined;
   writeShort(read);
@@ -115,37 +115,37 @@ function readShort(short: string): boolean {
   return (seen | first | second) < NEITHER && spare === 0;
 }
 
-/** The value of each of these characters, by its byte; {@link NEITHER} for all other bytes. */
+/** Returns the value of each of these characters, by its byte; {@link NEITHER} for all other bytes. */
 function valuesOf(characters: Buffer): Uint8Array {
   const values = new Uint8Array(0x100).fill(NEITHER);
   characters.forEach((code, value) => (values[code] = value));
   return values;
 }
 
-/** Stands between id and key; neither may contain it. */
+/** Separator of id and key; neither can contain it. */
 export const SEPARATOR = '\0';
 
 /**
- * The name under which a message is stored in its partition. Ids are unique among the messages with the same key, and two
- * keys may share a partition, so the name includes the key if it differs from the id. The id comes first, since messages with
- * equal due times are delivered in the order of their names. A UUID is stored in short, since Redis keeps each id twice and
- * most ids are UUIDs; as a key too, so that a key is written like the id that is its own key.
+ * Returns the name under which a message is stored in its partition. Ids are unique among the messages with the same key, and two keys can
+ * share a partition, so the name includes the key if it differs from the id. The id comes first, since messages with equal due times are
+ * delivered in the order of their names. A UUID is stored in its short form, since Redis keeps each id twice and most ids are UUIDs; as a
+ * key too, so that a key is written like the id that is its own key.
  *
- * @param short short form of the id, if it is known
+ * @param short the id's short form, if it is known
  */
 export function toStoredId(id: string, key = id, short = shortenUuid(id)): string {
   const name = nameOf(id, short);
   return key === id ? name : name + SEPARATOR + nameOf(key, shortenUuid(key));
 }
 
-/** Takes a stored name apart again. */
+/** Splits a stored name into id and key. */
 export function fromStoredId(storedId: string): { id: string; key: string } {
   const end = storedId.indexOf(SEPARATOR);
   const id = textOf(end === -1 ? storedId : storedId.slice(0, end));
   return { id, key: end === -1 ? id : textOf(storedId.slice(end + 1)) };
 }
 
-/** Whether the id may not be UTF-8 text; this character replaces the bytes that are not. */
+/** Whether the id may not be valid UTF-8; this character replaces invalid bytes. */
 export function mayBeNoText(storedId: string): boolean {
   return storedId.includes('\uFFFD');
 }
@@ -156,6 +156,6 @@ function nameOf(text: string, short: string | undefined): string {
 
 function textOf(name: string): string {
   if (!name.startsWith(MARK)) return name;
-  // A form that no client writes is taken as it is, so that it can be reported.
+  // A form that no client writes stays unchanged, so that it can be reported.
   return name.startsWith(MARK, MARK.length) ? name.slice(MARK.length) : (lengthenUuid(name) ?? name);
 }

@@ -7,22 +7,22 @@ import { MAX_NAME_LENGTH } from '../checks/limits.js';
 declare const publishedType: unique symbol;
 
 /**
- * A topic whose payload types the compiler knows; {@link topic} makes one. `In` is what is published, `Out` what its handler
- * gets. They differ if a schema fills in defaults or transforms.
+ * A topic whose payload types the compiler knows; {@link topic} creates one. `In` is the published type, `Out` the one its handler gets.
+ * They differ if a schema fills in defaults or transforms.
  *
  * @publicApi
  */
 export interface Topic<In, Out = In> {
   readonly name: string;
-  /** What payloads are checked against when they are published and before they are delivered. */
+  /** Schema that payloads must match when they are published and before they are delivered. */
   readonly schema?: StandardSchemaV1<unknown, Out> | undefined;
   /** Carries the published type; has no value. */
   readonly [publishedType]?: In;
 }
 
 /**
- * Names a topic: a plain string, or a typed {@link Topic}. Without type arguments it is any topic, and the compiler knows
- * nothing about its payloads.
+ * Reference to a topic: its name as a plain string, or a typed {@link Topic}. Without type arguments it is any topic, and the compiler
+ * knows nothing about its payloads.
  *
  * @publicApi
  */
@@ -31,11 +31,11 @@ export type TopicRef<In = unknown, Out = unknown> = string | Topic<In, Out>;
 const TOPIC_OPTIONS = ['schema'] as const;
 
 /**
- * Makes a typed topic, so that a payload of the wrong shape does not compile. With a schema, payloads are checked at run
- * time too: when they are published, and again before they are delivered, to the handler that was given this topic.
+ * Creates a typed topic, so that a payload of the wrong shape does not compile. With a schema, payloads are checked at run time too: when
+ * they are published, and again before they are delivered, to the handler that was given this topic.
  *
- * @param options `schema` is a [Standard Schema](https://standardschema.dev), for example of Zod, Valibot or ArkType. It
- * gets what JSON makes of the payload, so a `Date` is a string to it. The handler gets its output.
+ * @param options `schema` is a [Standard Schema](https://standardschema.dev), for example of Zod, Valibot or ArkType. It gets the payload
+ * after JSON, so a `Date` arrives as a string. The handler gets its output.
  * @throws InvalidArgumentError if the name is not 1 to 128 characters of `A-Z a-z 0-9 . _ : -`, or if the schema is not one
  *
  * @example
@@ -59,7 +59,7 @@ export function topic<In, Out = In>(
   return Object.freeze({ name, schema: options.schema });
 }
 
-/** Its name, valid or not. */
+/** Returns the name of a topic, valid or not. */
 export function topicName(ref: TopicRef): string {
   return typeof ref === 'object' && ref !== null ? ref.name : ref;
 }
@@ -71,20 +71,20 @@ export function checkedTopicName(ref: TopicRef): string {
   return name;
 }
 
-/** The schema of a topic whose name was checked. */
+/** Returns the schema of a topic whose name has been checked. */
 export function schemaOf(ref: TopicRef): StandardSchemaV1 | undefined {
   return typeof ref === 'object' ? ref.schema : undefined;
 }
 
 /**
- * Whether a topic or a prefix may have this name: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`. Names become part of Redis keys,
- * inside the hash tag. A brace would end the tag and put a partition's keys into different slots.
+ * Whether a topic or a prefix can have this name: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`. Names become part of Redis keys, inside the
+ * hash tag. A brace would end the tag and put a partition's keys into different slots.
  */
 export function isName(name: unknown): name is string {
   return typeof name === 'string' && name.length <= MAX_NAME_LENGTH && /^[A-Za-z0-9._:-]+$/.test(name);
 }
 
-/** @throws InvalidArgumentError if it is no name for a topic or a prefix, see {@link isName} */
+/** @throws InvalidArgumentError if it is no valid name for a topic or a prefix, see {@link isName} */
 export function assertName(what: string, name: unknown): asserts name is string {
   if (!isName(name)) {
     throw new InvalidArgumentError(
@@ -93,7 +93,10 @@ export function assertName(what: string, name: unknown): asserts name is string 
   }
 }
 
-/** A schema that is `undefined`, for example because of a cycle of imports, must not go unnoticed: nothing would be checked. */
+/**
+ * Asserts that this is a schema. One that is `undefined`, for example because of an import cycle, must not go unnoticed: nothing would be
+ * checked.
+ */
 function assertSchema<S>(name: string, schema: S | undefined): asserts schema is S {
   // ArkType's schemas are functions, so the property is looked up on anything that can have one.
   const standard = (schema as Partial<StandardSchemaV1> | null | undefined)?.['~standard'];

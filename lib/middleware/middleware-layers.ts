@@ -8,9 +8,9 @@ import type { SettleStatus } from '../messages/settle-status.js';
 import { type InnerCalls, type Outlived, withInnerCalls } from '../time/inner-calls.js';
 import type { DelayQueueMiddleware, DeliveryOutcome, OutgoingMessage } from './middleware.interface.js';
 
-/** A function around an operation, or around the next such function. What it returns is the result, unless it only looks on. */
+/** A function around an operation, or around the next such function. Its return value is the result, unless it only observes. */
 export interface Layer<I, R, Returned = R> {
-  /** For messages, such as `middleware[0].publish`. */
+  /** Name for messages, such as `middleware[0].publish`. */
   readonly name: string;
   readonly call: (input: I, next: () => Promise<R>) => Promise<Returned>;
 }
@@ -18,7 +18,7 @@ export interface Layer<I, R, Returned = R> {
 /**
  * Runs an operation within layers; the first is the outermost. It does not run if one of them does not call `next()`.
  *
- * @throws ConfigurationError out of `next()`, if a layer calls it again; else what the layers and the operation throw
+ * @throws ConfigurationError out of `next()`, if a layer calls it again; else the errors of the layers and the operation
  */
 export async function runWithin<I, R>(
   layers: readonly Layer<I, R>[],
@@ -43,9 +43,9 @@ export async function runWithin<I, R>(
 }
 
 /**
- * Makes a layer of one that only looks on: what is inside of it runs once and its result counts, whatever the layer does.
+ * Returns a layer that only observes: the inner part runs once and its result counts, whatever the layer does.
  *
- * @param onFault called with what the layer does wrong
+ * @param onFault called with the layer's fault
  */
 function lookingOn<I, R>({ name, call }: Layer<I, R, unknown>, onFault: (error: unknown) => void): Layer<I, R> {
   return {
@@ -60,7 +60,7 @@ function lookingOn<I, R>({ name, call }: Layer<I, R, unknown>, onFault: (error: 
         fault = { error };
       }
       const result = await (inner ?? next());
-      // Not before: a layer that passes on what the inside rejects with has done nothing wrong.
+      // Not before: a layer that passes on an error from inside has done nothing wrong.
       if (fault) onFault(fault.error);
       return result;
     },
@@ -71,14 +71,14 @@ export type PublishLayer = Layer<readonly OutgoingMessage[], PublishedMessage[]>
 type HandleLayer = Layer<readonly DelayedMessage[], unknown>;
 export type SettleLayer = Layer<readonly DeliveryOutcome[], readonly SettleStatus[], unknown>;
 
-/** The functions of a connection's middleware, by what they stand around; `undefined`: there are none. */
+/** Functions of a connection's middleware, by the operation that they wrap; `undefined` if there are none. */
 export interface MiddlewareLayers {
   readonly publish: readonly PublishLayer[] | undefined;
   readonly handle: readonly HandleLayer[] | undefined;
   readonly settle: readonly SettleLayer[] | undefined;
 }
 
-/** A message as `publish()` is given it. */
+/** A message as given to `publish()`. */
 export interface GivenMessage {
   readonly payload: unknown;
   readonly options?: PublishOptions | undefined;
@@ -102,10 +102,10 @@ export function resolveMiddleware(middleware: readonly DelayQueueMiddleware[]): 
 }
 
 /**
- * Takes the messages of one call through the middleware.
+ * Passes the messages of one call through the middleware.
  *
- * @param given their options are checked
- * @param publish is given the messages with the headers that the middleware has left them
+ * @param given messages with checked options
+ * @param publish called with the messages and the headers as the middleware has left them
  * @throws ConfigurationError if the middleware does not return a result for each message
  */
 export async function publishWithin(
@@ -115,7 +115,7 @@ export async function publishWithin(
   publish: (messages: readonly GivenMessage[]) => Promise<PublishedMessage[]>,
 ): Promise<PublishedMessage[]> {
   const outgoing = given.map(({ payload, options = {} }): OutgoingMessage =>
-    // Frozen, since whatever is assigned to it, instead of to its headers, would have no effect.
+    // Frozen, since an assignment to it, rather than to its headers, would have no effect.
     Object.freeze({ topic, payload, options, headers: { ...options.headers } }),
   );
   const results: unknown = await runWithin(layers, outgoing, async () =>
@@ -128,7 +128,7 @@ export async function publishWithin(
   );
 }
 
-/** A handler whose calls go through the middleware; the handler itself if no middleware stands around handler calls. */
+/** Returns a handler whose calls go through the middleware; the handler itself if no middleware wraps handler calls. */
 export function handleWithin<H extends { handle(messages: readonly DelayedMessage[], outlived?: Outlived): unknown }>(
   layers: readonly HandleLayer[] | undefined,
   handler: H,
@@ -145,10 +145,10 @@ export function handleWithin<H extends { handle(messages: readonly DelayedMessag
 }
 
 /**
- * Settles within the middleware, which only looks on: what was handled must not be handled again because an onlooker fails.
+ * Settles within the middleware, which only observes: a handled message must not be handled again because an observer fails.
  *
- * @param onFault called with what the middleware does wrong
- * @throws what `settle` rejects with
+ * @param onFault called with the middleware's fault
+ * @throws the error of `settle`
  */
 export async function settleWithin(
   layers: readonly SettleLayer[],
@@ -171,7 +171,7 @@ function layersOf<H extends (typeof HOOKS)[number]>(middleware: readonly DelayQu
   return layers.length > 0 ? Object.freeze(layers) : undefined;
 }
 
-/** An instance of a class may have what it likes beside its functions; in a plain object that would be a misspelling. */
+/** Checks one middleware. An instance of a class can have any other members; in a plain object they would be a misspelling. */
 function assertMiddleware(name: string, one: DelayQueueMiddleware): void {
   assertOptions(name, one, isPlainObject(one) ? HOOKS : Object.keys(one ?? {}));
   for (const hook of HOOKS) {

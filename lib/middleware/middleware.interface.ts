@@ -11,14 +11,14 @@ import type { SettleStatus } from '../messages/settle-status.js';
 export interface OutgoingMessage {
   readonly topic: string;
   readonly payload: unknown;
-  /** As given to `publish()`; what counts of its headers is {@link headers}. */
+  /** Options as given to `publish()`; in place of their headers, {@link headers} count. */
   readonly options: Readonly<PublishOptions>;
-  /** A copy of those given to `publish()`. What it holds when `next()` is called is published. */
+  /** Copy of the headers given to `publish()`. Its content at the call of `next()` is published. */
   readonly headers: Record<string, string>;
 }
 
 /**
- * What is to become of a delivery, as a {@link DelayQueueMiddleware} sees it.
+ * Outcome of a delivery, as a {@link DelayQueueMiddleware} sees it.
  *
  * @publicApi
  */
@@ -27,21 +27,24 @@ export interface DeliveryOutcome {
   readonly partition: number;
   readonly id: string;
   readonly key: string;
-  /** Which attempt this was, 1 for the first. */
+  /** Number of the attempt, 1 for the first. */
   readonly attempt: number;
-  /** The same object as `handle` got; `undefined` if the message could not be handed over. */
+  /** Same object that `handle` got; `undefined` if the message could not be handed over. */
   readonly message: DelayedMessage | undefined;
-  /** `put-off`: comes again without having spent the attempt. `release`: comes back at once, as if it had not been delivered. */
+  /**
+   * Kind of outcome. `put-off`: the message comes again without having spent the attempt. `release`: it comes back at once, as if it had
+   * not been delivered.
+   */
   readonly outcome: 'ack' | 'retry' | 'put-off' | 'dead' | 'release';
-  /** Until a message that is retried or put off comes again, in milliseconds. */
+  /** Time until a message that is retried or put off comes again, in milliseconds. */
   readonly delay: number | undefined;
-  /** Why a message is retried or dead. */
+  /** Reason why a message is retried or dead. */
   readonly failure: Failure | undefined;
 }
 
 /**
- * Stands around every publish, every handler call and every settle, for example to pass on a correlation id in the headers.
- * Each function has to return or await `next()`, which may be called once.
+ * Wraps every publish, every handler call and every settle, for example to pass on a correlation id in the headers. Each function has to
+ * return or await `next()`, which can be called once.
  *
  * @example
  * ```ts
@@ -59,22 +62,22 @@ export interface DeliveryOutcome {
  */
 export interface DelayQueueMiddleware {
   /**
-   * Around each call of `publish()` or `publishMany()`, with the messages of the call. They are checked, encoded and sent
-   * within `next()`; without a call of it nothing is published. The caller gets what this function throws, or its result,
-   * which has to be a list of one `PublishedMessage` a message.
+   * Wraps each call of `publish()` or `publishMany()`, with the messages of the call. They are checked, encoded and sent within `next()`;
+   * without a call of it nothing is published. The caller gets the error of this function, or its result, which has to be a list of one
+   * `PublishedMessage` per message.
    */
   publish?(messages: readonly OutgoingMessage[], next: () => Promise<PublishedMessage[]>): Promise<PublishedMessage[]>;
   /**
-   * Around each handler call, with the messages of the call, and outside of whatever Nest runs around a handler. If this
-   * function throws, the attempt has failed; if it returns, the messages are acknowledged, even if it has caught what
-   * `next()` threw. Its time counts towards the handler's `timeout`.
+   * Wraps each handler call, with the messages of the call, outside of everything that Nest runs around a handler. If this function throws,
+   * the attempt has failed; if it returns, the messages are acknowledged, even if it has caught an error of `next()`. Its time counts
+   * towards the handler's `timeout`.
    */
   handle?(messages: readonly DelayedMessage[], next: () => Promise<unknown>): Promise<unknown>;
   /**
-   * Around each call that tells Redis what became of deliveries of one partition, 1 to 200 at a time: those that came up
-   * during the call before travel together. `next()` resolves once Redis has answered, with one status an outcome; it
-   * rejects if that is given up. This function only looks on: nothing that it returns, throws or leaves out changes an outcome,
-   * and its first failure in a partition is logged. The next outcomes of the partition wait until it is done.
+   * Wraps each call that sends the outcomes of deliveries of one partition to Redis, 1 to 200 at a time: those that came up during the
+   * previous call travel together. `next()` resolves once Redis has answered, with one status per outcome; it rejects if that is given up.
+   * This function only observes: nothing that it returns, throws or leaves out changes an outcome, and its first failure in a partition is
+   * logged. The next outcomes of the partition wait until it is done.
    */
   settle?(outcomes: readonly DeliveryOutcome[], next: () => Promise<readonly SettleStatus[]>): Promise<unknown>;
 }

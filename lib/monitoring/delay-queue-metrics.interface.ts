@@ -1,25 +1,25 @@
 import type { BackgroundErrorSource, MissedEvent } from '../events/queue-events.interface.js';
 
 /**
- * What became of a publish. `created`: the message is new. `duplicate`: its id existed, and the stored message was kept or
- * replaced, as `onDuplicate` says. `refused`: nothing was stored, because the id existed or the message is not allowed.
- * `failed`: it was not confirmed, for example because Redis could not be reached or too few replicas confirmed it.
+ * Outcome of a publish. `created`: the message is new. `duplicate`: its id existed, and the stored message was kept or replaced, as
+ * `onDuplicate` says. `refused`: nothing was stored, because the id existed or the message is not allowed. `failed`: it was not confirmed,
+ * for example because Redis could not be reached or too few replicas confirmed it.
  *
  * @publicApi
  */
 export type PublishOutcome =
   /** The message is new. */
   | 'created'
-  /** Its id existed; the stored message was left or replaced, as `onDuplicate` says. */
+  /** Its id existed; the stored message was kept or replaced, as `onDuplicate` says. */
   | 'duplicate'
   /** Nothing was stored: the id existed, or the message is not allowed. */
   | 'refused'
-  /** It was not confirmed, for example without Redis, or by too few replicas. */
+  /** It was not confirmed, for example because Redis was unreachable or too few replicas confirmed it. */
   | 'failed';
 
 /**
- * What became of a delivery, as in `DelayQueueEvents`. `retried` also counts those put off with `RetryLaterError`;
- * `cancelled` and `replaced` count those that did not succeed and whose message was cancelled or replaced meanwhile.
+ * Outcome of a delivery, as in `DelayQueueEvents`. `retried` also counts deliveries put off with `RetryLaterError`; `cancelled` and
+ * `replaced` count those that did not succeed and whose message was cancelled or replaced meanwhile.
  *
  * @publicApi
  */
@@ -40,69 +40,72 @@ export type HandleOutcome =
   | 'stale';
 
 /**
- * What Redis holds of a topic, all partitions together.
+ * Messages of a topic in Redis, all partitions together.
  *
  * @publicApi
  */
 export interface TopicBacklog {
-  /** Messages that wait; those that are due are among them. */
+  /** Messages that wait, including due ones. */
   readonly scheduled: number;
-  /** Messages whose time has come and that no process has claimed yet. */
+  /** Due messages that no process has claimed yet. */
   readonly due: number;
-  /** Messages that wait behind others of their key, or for its limits; they are among the scheduled ones. */
+  /** Messages that wait behind others of their key, or for its limits; included in the scheduled ones. */
   readonly blocked: number;
   /** Dead letters. */
   readonly dead: number;
-  /** Messages that have ended and are kept. */
+  /** Finished messages that are kept. */
   readonly finished: number;
-  /** Messages whose last attempt failed and that are tried again. */
+  /** Messages whose last attempt failed and that will be retried. */
   readonly retrying: number;
-  /** How long the earliest unclaimed message has been due, in seconds; 0 if none is due. What is blocked does not count. */
+  /** Time for which the earliest unclaimed message has been due, in seconds; 0 if none is due. Blocked messages do not count. */
   readonly oldestOverdue: number;
-  /** Partitions that no process owns, such as those of a topic that is received while all who do are busy. */
+  /** Partitions that no process owns, such as those of a received topic while all its receivers are busy. */
   readonly unownedPartitions: number;
-  /** Those who receive the topic, and have messages of it. */
+  /** Receivers of the topic that have messages of it. */
   readonly busyReceivers: number;
-  /** Those who receive the topic, and wait for messages or did a moment ago. */
+  /** Receivers of the topic that wait for messages, or did a moment ago. */
   readonly idleReceivers: number;
-  /** Partitions that hand nothing out because the topic is paused. */
+  /** Partitions that hand out nothing because the topic is paused. */
   readonly pausedPartitions: number;
-  /** Partitions that hand nothing out for a while because a handler has met a rate limit (`RateLimitedError`) or somebody has called `hold()` of the admin. */
+  /**
+   * Partitions that hand out nothing for a while because a handler hit a rate limit (`RateLimitedError`), or because of the admin's
+   * `hold()`.
+   */
   readonly heldPartitions: number;
 }
 
 /**
- * What this process does for a topic that it handles.
+ * Work of this process on a topic that it handles.
  *
  * @publicApi
  */
 export interface TopicConsumption {
   readonly ownedPartitions: number;
-  /** Messages that this process is handling: their outcomes are not decided yet. */
+  /** Messages that this process is handling, whose outcomes are not decided yet. */
   readonly handling: number;
-  /** Handler calls that go on although their time is up. */
+  /** Handler calls that still run although their time is up. */
   readonly abandonedRuns: number;
-  /** For how long messages have waited for a limit of the topic, in seconds; 0 if none do. */
+  /** Time for which messages have waited for a limit of the topic, in seconds; 0 if none do. */
   readonly limited: number;
-  /** For how long what the limits of the topic permit was over before a handler could be called, in seconds; 0 if it is not. */
+  /** Time for which permits of the topic have expired before a handler could be called, in seconds; 0 if they do not. */
   readonly starved: number;
 }
 
 /**
- * What this process knows of a topic at the time of a scrape.
+ * Data about a topic at the time of a scrape.
  *
  * @publicApi
  */
 export interface TopicReading {
   readonly topic: string;
-  /** What this process does for the topic; `undefined` if it does not handle it. */
+  /** Work of this process on the topic; `undefined` if it does not handle it. */
   readonly consumed: TopicConsumption | undefined;
-  /** `undefined` if another process reports it, or Redis did not answer. */
+  /** Messages in Redis; `undefined` if another process reports them, or Redis did not answer. */
   readonly backlog: TopicBacklog | undefined;
 }
 
 /**
- * The values of all gauges at the time of a scrape.
+ * Values of all gauges at the time of a scrape.
  *
  * @publicApi
  */
@@ -115,9 +118,9 @@ export interface MetricsReading {
 }
 
 /**
- * What receives the metrics of the module, given as its option `metrics`; `prometheusMetrics()` of
- * `nestjs-delay-queue/prometheus` makes one. All times are in seconds. The functions are called while messages are published
- * and handled, so they should be quick; what they throw is logged once and has no other effect.
+ * Receiver of the module's metrics, given as its option `metrics`; `prometheusMetrics()` of `nestjs-delay-queue/prometheus` creates one.
+ * All times are in seconds. The functions are called while messages are published and handled, so they should be quick; the first error
+ * they throw is logged, and none has any other effect.
  *
  * @publicApi
  */
@@ -126,7 +129,7 @@ export interface DelayQueueMetrics {
   countHandled(topic: string, outcome: HandleOutcome): void;
   /** Counts occurrences of schedules that are not published. */
   countMissed(topic: string, reason: MissedEvent['reason'], occurrences: number): void;
-  /** Counts a failure in the background, of which no caller is told. */
+  /** Counts a failure in the background, which no caller learns of. */
   countError(source: BackgroundErrorSource): void;
   /** Called for each message that is handed to its handler, with the time since it was due. */
   observeLateness(topic: string, seconds: number): void;
@@ -138,7 +141,7 @@ export interface DelayQueueMetrics {
    * Called when the application boots.
    *
    * @param connection name of the module's connection
-   * @param read takes a reading; several calls within a second share one. It never rejects, and takes at most 2 s
+   * @param read takes a reading; calls within a second share one. It never rejects, and takes at most 2 s
    * @returns a function that ends it, called when the application shuts down
    * @throws ConfigurationError if it cannot work with this connection: the boot fails
    */

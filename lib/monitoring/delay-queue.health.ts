@@ -21,23 +21,23 @@ import type {
 } from './health-report.interface.js';
 import type { PartitionStats } from '../store/messages/partition-counts.js';
 
-/** A partition as Redis has it; `undefined` if that is not known. */
+/** State of a partition in Redis; `undefined` if unknown. */
 type Look = PartitionStats | undefined;
 
 interface TopicInspectorOptions {
   readonly broker: Broker;
   readonly clock: Clock;
-  /** How long nothing may be answered before a process counts as stalled, in milliseconds; see {@link patienceOf}. */
+  /** Time without an answer after which a process counts as stalled, in milliseconds; see {@link patienceOf}. */
   readonly patience: number;
 }
 
 interface InspectedTopic {
   readonly topic: string;
-  /** How many it has. */
+  /** Number of its partitions. */
   readonly partitions: number;
 }
 
-/** Compares what Redis has of a topic with how far this process has come. */
+/** Compares the state of a topic in Redis with the progress of this process. */
 class TopicInspector {
   readonly #options: TopicInspectorOptions;
 
@@ -46,9 +46,9 @@ class TopicInspector {
   }
 
   /**
-   * @param progressOf what this process does with the topic; called after Redis has answered, so that it is not older
-   * @param live the sessions that live; `undefined` if that is not known, such as while their part of a Cluster is away
-   * @param timeout milliseconds
+   * @param progressOf returns this process's progress on the topic; called after Redis has answered, so that it is not older
+   * @param live sessions; `undefined` if unknown, such as while their part of a Cluster is away
+   * @param timeout time limit in milliseconds
    */
   async inspect(
     { topic, partitions }: InspectedTopic,
@@ -79,7 +79,7 @@ class TopicInspector {
     };
   }
 
-  /** What is known once every partition has answered, or time is up. */
+  /** Returns the states that are known once every partition has answered, or time is up. */
   async #look(topic: string, partitions: number, timeout: number): Promise<Look[]> {
     const { broker, clock } = this.#options;
     const looks = Array.from({ length: partitions }, (): Look => undefined);
@@ -91,7 +91,7 @@ class TopicInspector {
     return [...looks];
   }
 
-  /** @param looks at the partitions of this process, by their numbers */
+  /** @param looks states of this process's partitions, by their numbers */
   #overdue(topic: string, looks: readonly Look[]): OverdueMessages | undefined {
     const { broker } = this.#options;
     const late = looks.flatMap((look, index) => {
@@ -128,21 +128,21 @@ interface HealthDependencies {
   readonly clock: Clock;
   readonly topics: Pick<TopicRegistry, 'knownPartitions'>;
   readonly unhandled: Pick<UnhandledTopics, 'unhandled' | 'refresh'>;
-  /** Topics to look at in addition to those that this process handles. */
+  /** Topics to check in addition to those that this process handles. */
   readonly configured: readonly string[];
-  /** How far this process has come; `undefined` if it only publishes, or has not begun to consume. */
+  /** Progress of this process; `undefined` if it only publishes, or has not begun to consume. */
   readonly progress: () => Progress | undefined;
-  /** How many outcomes of this process wait until Redis has room. */
+  /** Number of this process's outcomes that wait until Redis has room. */
   readonly waitingForRoom: () => number;
-  /** The handler calls of this process that go on although their time is up. */
+  /** Handler calls of this process that still run although their time is up. */
   readonly abandoned: () => AbandonedRuns;
   /** See {@link TopicInspectorOptions.patience}. */
   readonly patience: number;
 }
 
 /**
- * Tells whether this process works: Redis answers, signals come through, overdue messages are being claimed, and every
- * partition has an owner. Inject it anywhere.
+ * Checks whether this process works: Redis answers, signals arrive, overdue messages are being claimed, and every partition has an owner.
+ * Inject it anywhere.
  *
  * @example
  * ```ts
@@ -167,8 +167,8 @@ export class DelayQueueHealth {
   }
 
   /**
-   * Looks now: one call, one subscription for each partition of this process, and one short script for each partition of each
-   * topic. What is wrong is in the report, and does not make the call reject.
+   * Checks now: one call, one subscription for each partition of this process, and one short script for each partition of each topic.
+   * Problems are in the report, and do not make the call reject.
    *
    * @throws InvalidArgumentError if an option is wrong
    */
@@ -186,7 +186,7 @@ export class DelayQueueHealth {
       ),
       within(clock, timeout, unhandled.refresh()).catch(() => {}),
     ]);
-    // Without a connection there is no progress either, but the process is not stuck, and a restart would mend nothing.
+    // Without a connection there is no progress either, but the process is not stuck, and a restart would not help.
     const topics = connection.status === 'up' ? found : found.map((topic) => ({ ...topic, stalled: false }));
     const session = this.#session(connection.status === 'up' && (await live) !== undefined);
     const failures = failuresOf(connection, session, topics);
@@ -228,7 +228,7 @@ export class DelayQueueHealth {
     };
   }
 
-  /** @param couldBeRenewed whether Redis answers where sessions are kept */
+  /** @param couldBeRenewed whether the part of Redis that keeps sessions answers */
   #session(couldBeRenewed: boolean): SessionHealth | undefined {
     const { clock, progress, patience } = this.#dependencies;
     const { renewedAt, failedAt, topics } = progress() ?? { renewedAt: 0, failedAt: undefined, topics: [] };
@@ -246,7 +246,7 @@ export class DelayQueueHealth {
     const names = new Set([...(progress()?.topics ?? []).map(({ topic }) => topic), ...configured]);
     return [...names].flatMap((topic) => {
       const partitions = topics.knownPartitions(topic);
-      // The number is not known while the application boots, or if the boot has failed.
+      // The number is unknown while the application boots, or if the boot has failed.
       return partitions === undefined ? [] : [{ topic, partitions }];
     });
   }
@@ -256,7 +256,7 @@ export class DelayQueueHealth {
   }
 }
 
-/** A sentence about the handlers that go on although their time is up, if there are any. */
+/** Returns a sentence about the handlers that still run although their time is up, if there are any. */
 function overtimeOf({ count, oldest }: AbandonedRuns): string[] {
   const [first] = oldest;
   if (!first) return [];
@@ -267,7 +267,7 @@ function overtimeOf({ count, oldest }: AbandonedRuns): string[] {
   ];
 }
 
-/** What keeps this process from working, a sentence each. */
+/** Returns the problems that keep this process from working, a sentence each. */
 function failuresOf(
   connection: ConnectionHealth,
   session: SessionHealth | undefined,
@@ -282,17 +282,17 @@ function failuresOf(
 
 interface Findings {
   readonly connection: ConnectionHealth;
-  /** Those of a Cluster that cannot be reached. */
+  /** Unreachable servers of a Cluster. */
   readonly servers: readonly UnreachableServer[];
   readonly session: SessionHealth | undefined;
   readonly topics: readonly TopicHealth[];
   readonly unhandled: readonly UnhandledTopicError[];
-  /** How many outcomes wait until Redis has room. */
+  /** Number of outcomes that wait until Redis has room. */
   readonly waitingForRoom: number;
   readonly abandoned: AbandonedRuns;
 }
 
-/** What makes messages wait or late, here or elsewhere, a sentence each. */
+/** Returns the problems that make messages wait or late, here or elsewhere, a sentence each. */
 function impairmentsOf(findings: Findings): string[] {
   const { connection, servers, session, topics, unhandled, waitingForRoom, abandoned } = findings;
   if (connection.status === 'down') return overtimeOf(abandoned);
@@ -301,7 +301,7 @@ function impairmentsOf(findings: Findings): string[] {
       `Redis at ${address} cannot be reached since ${since.toISOString()}: ${error.message}`,
   );
   const ofTopics = topics.flatMap(({ topic, unowned, unreachable, stopped, starved }) => [
-    // Whoever has stopped it here knows why nobody owns them, if there is nobody else.
+    // If its intake was stopped here and no other process handles it, missing owners are intended.
     ...(unowned.length > 0 && !stopped ? [`Topic '${topic}': no process owns partitions ${unowned.join(', ')}`] : []),
     ...(unreachable.length > 0
       ? [`Topic '${topic}': Redis does not answer for partitions ${unreachable.join(', ')}`]

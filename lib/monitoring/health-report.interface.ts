@@ -2,10 +2,10 @@ import type { AbandonedRuns } from '../fleet/abandoned-run.interface.js';
 import type { Duration } from '../time/duration.js';
 
 /**
- * `down`: Redis cannot be reached, or this process makes no progress although it could. `degraded`: it works, but a node of the
- * Cluster cannot be reached, partitions have no owner or cannot be reached, its session is not renewed, nobody handles a topic
- * that this process publishes to, Redis is full so that outcomes wait, or signals do not come through, so that messages wait or are late;
- * or handlers go on although their time is up.
+ * `down`: Redis cannot be reached, or this process makes no progress although it could. `degraded`: it works, but a node of the Cluster
+ * cannot be reached, partitions have no owner or cannot be reached, its session is not renewed, no process handles a topic that this
+ * process publishes to, Redis is full so that outcomes wait, or signals do not arrive, so that messages wait or are late; or handlers still
+ * run although their time is up.
  *
  * @publicApi
  */
@@ -14,7 +14,7 @@ export type HealthStatus =
   | 'up'
   /**
    * This process works, but messages wait or are late, here or elsewhere: a node of the Cluster can't be reached, partitions have no owner
-   * or their Redis doesn't answer, nobody handles a topic that this process publishes to, Redis is full so that outcomes wait, signals
+   * or their Redis doesn't answer, no process handles a topic that this process publishes to, Redis is full so that outcomes wait, signals
    * don't arrive, or the session of this process is not renewed; or handlers keep running after their time is up.
    */
   | 'degraded'
@@ -22,27 +22,27 @@ export type HealthStatus =
   | 'down';
 
 /**
- * What `DelayQueueHealth.check()` found.
+ * Result of `DelayQueueHealth.check()`.
  *
  * @publicApi
  */
 export interface HealthReport {
   readonly status: HealthStatus;
-  /** What is wrong, a sentence each; empty if all is well. */
+  /** Problems, a sentence each; empty if all is well. */
   readonly problems: readonly string[];
   readonly connection: ConnectionHealth;
   /** This process's place in the fleet; `undefined` if it does not consume. */
   readonly session: SessionHealth | undefined;
-  /** How far Redis's clock is ahead of this machine's, in milliseconds, as last measured. */
+  /** Time by which Redis's clock is ahead of this machine's, in milliseconds, as last measured. */
   readonly clockOffset: number;
-  /** The topics that this process handles, and those that the module's options name. */
+  /** Topics that this process handles, and those that the module's options name. */
   readonly topics: readonly TopicHealth[];
   /**
-   * Topics that this process publishes to and that no process handles. It looks 30 s after its first publish to a topic, so
-   * that the processes that handle it have time to boot.
+   * Topics that this process publishes to and that no process handles. It checks 30 s after its first publish to a topic, so that the
+   * processes that handle it have time to boot.
    */
   readonly unhandled: readonly string[];
-  /** Handler calls of this process that go on although their time is up. */
+  /** Handler calls of this process that still run although their time is up. */
   readonly abandoned: AbandonedRuns;
 }
 
@@ -53,39 +53,41 @@ export interface HealthReport {
  */
 export interface ConnectionHealth {
   readonly status: 'up' | 'down';
-  /** Milliseconds until Redis answered; `undefined` if it did not. */
+  /** Time until Redis answered, in milliseconds; `undefined` if it did not. */
   readonly roundTrip: number | undefined;
-  /** Whether signals of other processes come through; also `up` if this process listens to none. */
+  /** Whether signals of other processes arrive; also `up` if this process listens to none. */
   readonly signals: 'up' | 'down';
-  /** Why it is down. */
+  /** Reason why it is down. */
   readonly error: string | undefined;
 }
 
 /**
- * Whether this process is known to live by the other processes of the fleet.
+ * Whether the other processes of the fleet see this process as alive.
  *
  * @publicApi
  */
 export interface SessionHealth {
-  /** `down`: no heartbeat was answered for 3 heartbeats. The process goes on with what it owns, and no partition moves to it. */
+  /**
+   * `down`: no heartbeat was answered for 3 heartbeats. The process keeps working on its partitions, and no other partition moves to it.
+   */
   readonly status: 'up' | 'down';
-  /** When the latest heartbeat was answered. */
+  /** Time when the latest heartbeat was answered. */
   readonly renewedAt: Date;
-  /** Redis answers where sessions are kept, and all the same no heartbeat was answered, nor has failed, for 3 heartbeats. */
+  /** Whether no heartbeat was answered, nor has failed, for 3 heartbeats, although the part of Redis that keeps sessions answers. */
   readonly stalled: boolean;
 }
 
 /**
- * How a topic is handled, as far as this process can tell. Partitions are given by their numbers.
+ * Handling of a topic, as far as this process can tell. Partitions are given by their numbers.
  *
  * @publicApi
  */
 export interface TopicHealth {
-  /** Its name. */
+  /** Name of the topic. */
   readonly topic: string;
   /** Partitions that this process owns. */
   readonly owned: readonly number[];
-  /** Partitions that no process owns. One that is changing hands may be among them for a moment. */
+  /** Partitions that no process owns. One that is changing owners can be among them for a moment. */
   readonly unowned: readonly number[];
   /** Partitions for which Redis did not answer. */
   readonly unreachable: readonly number[];
@@ -98,9 +100,9 @@ export interface TopicHealth {
    */
   readonly stopped: boolean;
   /**
-   * Due messages that wait in partitions of this process: how many `messages`, `oldestDueAt`, and their `lateness` in milliseconds;
-   * `undefined` if there are none. What is blocked behind others of its key, or by a limit of it, does not count: this process could not
-   * take it.
+   * Due messages that wait in partitions of this process: the number of `messages`, `oldestDueAt`, and their `lateness` in milliseconds;
+   * `undefined` if there are none. Messages blocked behind others of their key, or by a limit of it, do not count: this process could not
+   * take them.
    */
   readonly overdue: OverdueMessages | undefined;
   /**
@@ -113,8 +115,8 @@ export interface TopicHealth {
   /** Whether all slots are taken and partitions wait for one. Overdue messages are then a matter of capacity, and do not mean `stalled`. */
   readonly saturated: boolean;
   /**
-   * Whether messages wait for a limit of the topic, or the topic is held, by a rate limit that was met or by `hold()`. Overdue messages do
-   * not mean `stalled` then.
+   * Whether messages wait for a limit of the topic, or the topic is held, because a handler hit a rate limit or by `hold()`. Overdue
+   * messages do not mean `stalled` then.
    *
    * @see docs/guides/limits.md
    */
@@ -129,15 +131,15 @@ export interface TopicHealth {
 }
 
 /**
- * Messages whose time has come.
+ * Messages that are overdue.
  *
  * @publicApi
  */
 export interface OverdueMessages {
   readonly messages: number;
-  /** Due time of the one that has waited longest. */
+  /** Due time of the message that has waited longest. */
   readonly oldestDueAt: Date;
-  /** How long it has been due, in milliseconds. */
+  /** Time for which it has been due, in milliseconds. */
   readonly lateness: number;
 }
 
@@ -147,6 +149,6 @@ export interface OverdueMessages {
  * @publicApi
  */
 export interface HealthCheckOptions {
-  /** How long to wait for the report, up to 60 s. What is not known by then counts as down. @defaultValue '2s' */
+  /** Time to wait for the report, up to 60 s. Anything unknown by then counts as down. @defaultValue '2s' */
   timeout?: Duration;
 }

@@ -9,10 +9,10 @@ import { partitionsOf } from '../store/partitions.js';
 import type { TopicProgress } from '../fleet/progress.js';
 import type { MetricsReading, TopicBacklog, TopicConsumption } from './delay-queue-metrics.interface.js';
 
-/** How long a reading serves further scrapes, in milliseconds. */
+/** Time for which a reading serves further scrapes, in milliseconds. */
 const FRESH = 1000;
 
-/** Longest time for a reading, in milliseconds; Prometheus gives up a scrape after 10 s. */
+/** Time limit for a reading, in milliseconds; Prometheus gives up a scrape after 10 s. */
 const TIMEOUT = 2000;
 
 export interface MetricsReaderOptions {
@@ -25,8 +25,8 @@ export interface MetricsReaderOptions {
 }
 
 /**
- * Reads the gauges. What Redis holds of a topic is read by one process: the owner of partition 0. While that partition has no
- * owner, every process that uses the topic reads it.
+ * Reads the gauges. One process reads the state of a topic in Redis: the owner of partition 0. While that partition has no owner, every
+ * process that uses the topic reads it.
  */
 export class MetricsReader {
   readonly #options: MetricsReaderOptions;
@@ -39,7 +39,7 @@ export class MetricsReader {
     this.#options = options;
   }
 
-  /** Never rejects. Calls during a reading, or within a second after it, get that reading. */
+  /** Takes a reading. Never rejects. Calls during a reading, or within a second after it, get that reading. */
   async read(): Promise<MetricsReading> {
     const { clock } = this.#options;
     if (this.#latest && clock.now() - this.#latest.at < FRESH) return this.#latest.reading;
@@ -70,7 +70,7 @@ export class MetricsReader {
     };
   }
 
-  /** @returns the topics that this process has to report; `undefined` if Redis did not answer */
+  /** @returns the backlogs of the topics that this process has to report; `undefined` if Redis did not answer */
   async #backlogs(consumed: ReadonlyMap<string, TopicProgress>): Promise<Map<string, TopicBacklog> | undefined> {
     const { clock, log } = this.#options;
     try {
@@ -121,9 +121,9 @@ function consumptionOf(progress: TopicProgress, now: number): TopicConsumption {
 }
 
 /**
- * Adds up what the partitions of a topic hold.
+ * Adds up the messages in the partitions of a topic.
  *
- * @param nowOf the clock that decides about a partition, epoch milliseconds
+ * @param nowOf returns the time of the clock that decides about a partition, in epoch milliseconds
  */
 function toBacklog(
   partitions: readonly PartitionStats[],

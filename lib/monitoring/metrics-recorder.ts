@@ -8,7 +8,7 @@ import type { DelayQueueMetrics, HandleOutcome, PublishOutcome } from './delay-q
 import type { MetricsReader } from './metrics-reader.js';
 import type { Log } from '../log.js';
 
-/** Keeps metrics that throw from harming the work: what they throw is logged the first time, and has no other effect. */
+/** Keeps metrics that throw from harming the work: their first error is logged, and none has any other effect. */
 export class HarmlessMetrics implements DelayQueueMetrics {
   readonly #metrics: DelayQueueMetrics;
   readonly #log: Log;
@@ -47,7 +47,7 @@ export class HarmlessMetrics implements DelayQueueMetrics {
     this.#try(() => this.#metrics.observeScript(...args));
   }
 
-  /** Throws what the metrics throw: if they cannot work, the boot has to say so. */
+  /** Throws the errors of the metrics: if they cannot work, the boot has to fail. */
   open(...args: Parameters<DelayQueueMetrics['open']>): () => void {
     return this.#metrics.open(...args);
   }
@@ -63,10 +63,10 @@ export class HarmlessMetrics implements DelayQueueMetrics {
   }
 }
 
-/** The kinds of events that are counted. */
+/** Kinds of events that are counted. */
 type CountedKind = 'delivered' | 'missed' | 'errors' | HandleOutcome;
 
-/** The kinds of events that end a delivery whose outcome took effect. */
+/** Kinds of events that end a delivery whose outcome took effect. */
 const ENDS = [
   'acked',
   'retried',
@@ -84,7 +84,7 @@ export interface MetricsRecorderOptions {
   readonly reader: MetricsReader;
 }
 
-/** Tells the metrics what this process does, and lets them take readings of the gauges. */
+/** Reports the work of this process to the metrics, and lets them take readings of the gauges. */
 export class MetricsRecorder implements Startable {
   readonly #options: MetricsRecorderOptions;
   #subscriptions: Subscription[] | undefined;
@@ -123,9 +123,9 @@ export class MetricsRecorder implements Startable {
 }
 
 /**
- * Counts what becomes of publishes: those that succeed by their events; those that fail have none, so they are reported.
+ * Counts the outcomes of publishes: successful ones by their events; failed ones have none, so they are reported.
  *
- * @returns to be called for messages that were not published, with the reason
+ * @returns a function to call for messages that were not published, with the reason
  */
 export function countPublishes(
   metrics: Pick<DelayQueueMetrics, 'countPublished'>,
@@ -146,7 +146,7 @@ function failureOf(error: unknown): PublishOutcome {
   return error instanceof DelayQueueError && !isUnknown ? 'refused' : 'failed';
 }
 
-/** The estimate of Redis's clock may make a lateness slightly negative, which a histogram does not take. */
+/** The estimate of Redis's clock can make a lateness slightly negative, which a histogram does not accept. */
 function seconds(milliseconds: number): number {
   return Math.max(0, milliseconds) / 1000;
 }

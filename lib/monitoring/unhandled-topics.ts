@@ -7,10 +7,10 @@ import { nearest } from '../checks/nearest.js';
 import { UnhandledTopicError } from '../errors/operation.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 
-/** Time from the first publish to a topic until a process looks whether anybody handles it, in milliseconds. */
+/** Time from the first publish to a topic until a process checks whether any process handles it, in milliseconds. */
 const FIRST_LOOK = 30_000;
 
-/** Shortest time between two looks at a topic, in milliseconds. */
+/** Shortest interval between checks of a topic, in milliseconds. */
 const PACE = 60_000;
 
 export interface UnhandledTopicsOptions {
@@ -20,32 +20,32 @@ export interface UnhandledTopicsOptions {
   readonly log: Log;
 }
 
-/** What this process handles itself. */
+/** Handlers of this process. */
 export interface OwnHandlers {
   /** Topics that it handles on this connection. */
   readonly topics: ReadonlySet<string>;
-  /** Why a handler that this process has for the topic does not count, as a sentence; `undefined` if it has none. */
+  /** Returns a sentence why this process's handler for the topic does not count; `undefined` if it has none. */
   readonly hint: (topic: string) => string | undefined;
 }
 
-/** A topic that this process publishes to, and does not handle. */
+/** A topic that this process publishes to and does not handle. */
 interface WatchedTopic {
   readonly name: string;
-  /** Rests while no look is to come or under way. */
+  /** Loop of the checks; rests while none is planned or under way. */
   readonly looks: Loop;
-  /** On the local clock; `undefined` before the first look. */
+  /** Time of the latest check, on the local clock; `undefined` before the first. */
   lookedAt: number | undefined;
   wasHandled: boolean;
-  /** How many looks in a row have found nobody. */
+  /** Number of consecutive checks that found no handler. */
   missed: number;
-  /** What was reported; it is reported once. */
+  /** Reported error; it is reported once. */
   told: UnhandledTopicError | undefined;
 }
 
 /**
- * Finds topics that this process publishes to and that no process of the fleet handles, for example because a name is
- * misspelt or a provider is not registered. It looks 30 s after the first publish to a topic, and then at most once a minute
- * while the topic is published to. It asks nothing about topics that this process handles itself, or no longer publishes to.
+ * Finds topics that this process publishes to and that no process of the fleet handles, for example because a name is misspelt or a
+ * provider is not registered. It checks 30 s after the first publish to a topic, and then at most once a minute while the topic is
+ * published to. It does not check topics that this process handles itself, or no longer publishes to.
  */
 export class UnhandledTopics {
   readonly #options: UnhandledTopicsOptions;
@@ -57,7 +57,7 @@ export class UnhandledTopics {
     this.#options = options;
   }
 
-  /** Nothing is looked at before: a process knows what it handles itself only once its handlers are known. */
+  /** Starts the checks; there are none before, since a process must know its own handlers first. */
   start(own: OwnHandlers): void {
     if (this.#own || this.#stopped) return;
     this.#own = own;
@@ -69,7 +69,7 @@ export class UnhandledTopics {
     await Promise.all(Array.from(this.#watched.values(), async ({ looks }) => looks.stop()));
   }
 
-  /** Called whenever a call has published to a topic, so it has to cost next to nothing. */
+  /** Notes a publish to a topic. Runs after every publish call, so it has to cost next to nothing. */
   published(topic: string): void {
     let watched = this.#watched.get(topic);
     if (!watched) this.#watched.set(topic, (watched = this.#watch(topic)));
@@ -77,14 +77,14 @@ export class UnhandledTopics {
     watched.looks.later(this.#delayOf(watched));
   }
 
-  /** What was reported of topics that, as far as this process knows, are still not handled. */
+  /** Reported errors of topics that, as far as this process knows, are still not handled. */
   get unhandled(): UnhandledTopicError[] {
     return [...this.#watched.values()].flatMap((watched) =>
       watched.told && isUnhandled(watched) ? [watched.told] : [],
     );
   }
 
-  /** Looks again at the topics that are known to be unhandled. If a look fails, what was known stays. */
+  /** Checks the topics that are known to be unhandled again. If a check fails, the known state stays. */
   async refresh(): Promise<void> {
     const unhandled = [...this.#watched.values()].filter(isUnhandled);
     await Promise.all(unhandled.map(async (watched) => this.#look(watched)));
@@ -105,9 +105,9 @@ export class UnhandledTopics {
   }
 
   /**
-   * Never rejects.
+   * Checks a topic. Never rejects.
    *
-   * @returns whether there is no need to look again before the topic is published to
+   * @returns whether the next check can wait until the topic is published to again
    */
   async #look(watched: WatchedTopic): Promise<boolean> {
     const { store, clock, events, log } = this.#options;
@@ -134,7 +134,7 @@ export class UnhandledTopics {
     }
   }
 
-  /** The most similar name among the topics that are handled. */
+  /** Returns the most similar name among the handled topics. */
   async #meant(topic: string, handled: ReadonlySet<string>): Promise<string | undefined> {
     const own = this.#own?.topics ?? new Set();
     const known = new Set([...own, ...(await this.#options.store.fleet.topics()).filter((name) => handled.has(name))]);
@@ -143,7 +143,7 @@ export class UnhandledTopics {
   }
 }
 
-/** A topic that had a handler may have lost it to a restart: then the next look finds one again. */
+/** A topic that had a handler may have lost it to a restart: then the next check finds one again. */
 function isUnhandled({ missed, wasHandled }: WatchedTopic): boolean {
   return missed > (wasHandled ? 1 : 0);
 }

@@ -1,3 +1,3 @@
-// Tracing, `nestjs-delay-queue/opentelemetry`: what is not named here may change at any time.
+// Tracing, `nestjs-delay-queue/opentelemetry`: anything not exported here can change at any time.
 
 export { openTelemetry, type OpenTelemetryOptions } from './open-telemetry.js';

@@ -15,20 +15,20 @@ import { VERSION } from '../version.js';
  * @publicApi
  */
 export interface OpenTelemetryOptions {
-  /** Its tracer makes the spans. @defaultValue the one registered with the API */
+  /** Provider of the tracer that creates the spans. @defaultValue the one registered with the API */
   tracerProvider?: TracerProvider;
   /**
-   * Writes the context into headers, and reads it from them. The one that the API has
-   * unless the application says otherwise is W3C trace context and baggage. @defaultValue the one registered with the API
+   * Writes the context into headers, and reads it from them. The API's own default is W3C trace context and baggage. @defaultValue the one
+   * registered with the API
    */
   propagator?: TextMapPropagator;
   /**
-   * Whether the span of a handler call with one message is a child of the span that published it. If `false`, each call
-   * begins a trace of its own. It is linked to the publisher's span in either case. @defaultValue true
+   * Whether the span of a handler call with one message is a child of the span that published it. If `false`, each call begins its own
+   * trace. It is linked to the publisher's span in either case. @defaultValue true
    */
   continueTrace?: boolean;
   /**
-   * Whether each message of a `publishMany()` gets a span `create`, so that it can be told from the others of its call.
+   * Whether each message of a `publishMany()` gets a `create` span, which distinguishes it from the others of its call.
    * @defaultValue true
    */
   createSpans?: boolean;
@@ -41,7 +41,7 @@ const OPTIONS: readonly (keyof OpenTelemetryOptions)[] = [
   'createSpans',
 ];
 
-/** Names the library to the tracer. */
+/** Name of the library for the tracer. */
 const NAME = 'nestjs-delay-queue';
 
 /**

@@ -18,7 +18,7 @@ import {
 } from './semantic-conventions.js';
 import type { Tracing } from './tracing.js';
 
-/** Makes the spans of handler calls; handlers run within them. */
+/** Creates the spans of handler calls; handlers run within them. */
 export class ProcessSpans {
   readonly #tracing: Tracing;
   readonly #spans = new WeakMap<DelayedMessage, SpanContext>();
@@ -27,7 +27,7 @@ export class ProcessSpans {
     this.#tracing = tracing;
   }
 
-  /** The span in which a message is or was handled; `undefined` before the call begins. */
+  /** Returns the span in which a message is or was handled; `undefined` before the call begins. */
   spanOf(message: DelayedMessage): SpanContext | undefined {
     return this.#spans.get(message);
   }
@@ -80,7 +80,7 @@ export class ProcessSpans {
     return { span: this.#tracing.start('process', first.topic, options, parent), parent };
   }
 
-  /** What has failed though the handler has returned: its time was over, or some messages of its batch were rejected. */
+  /** Records failures of a handler that has returned: its time was over, or some messages of its batch were rejected. */
   #conclude(span: Span, messages: readonly DelayedMessage[], result: unknown): void {
     const reason: unknown = messages[0]?.signal.reason;
     if (reason instanceof HandlerTimeoutError) this.#tracing.fail(span, reason);

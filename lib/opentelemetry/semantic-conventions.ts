@@ -2,7 +2,7 @@
 // which asks libraries to do so. Those for messaging are in development; `error.type` is stable.
 
 export const MESSAGING_SYSTEM_NAME = 'messaging.system.name';
-/** The older name of the one above, by which most backends still recognize a queue. */
+/** Older name of the one above, by which most backends still recognize a queue. */
 export const MESSAGING_SYSTEM = 'messaging.system';
 export const MESSAGING_OPERATION_NAME = 'messaging.operation.name';
 export const MESSAGING_OPERATION_TYPE = 'messaging.operation.type';
@@ -12,7 +12,7 @@ export const MESSAGING_MESSAGE_ID = 'messaging.message.id';
 export const MESSAGING_BATCH_MESSAGE_COUNT = 'messaging.batch.message_count';
 export const ERROR_TYPE = 'error.type';
 
-/** The name of the system, and the prefix of names that only this system has. */
+/** Name of the system, and prefix of names that only this system has. */
 export const SYSTEM = 'nestjs_delay_queue';
 
 export const MESSAGE_ATTEMPT = `${SYSTEM}.message.attempt`;

@@ -17,13 +17,13 @@ import type { Tracing } from './tracing.js';
 
 type Publish = () => Promise<PublishedMessage[]>;
 
-/** A message, and the span that its publisher has already put into its headers, which stays. */
+/** A message with the span that its publisher has already put into its headers, which stays. */
 interface TracedMessage {
   readonly message: OutgoingMessage;
   readonly given: SpanContext | undefined;
 }
 
-/** Makes the spans of publishes, whose context travels with the messages. */
+/** Creates the spans of publishes, whose context travels with the messages. */
 export class SendSpans {
   readonly #tracing: Tracing;
 
@@ -107,7 +107,7 @@ export class SendSpans {
     return this.#tracing.start('create', message.topic, { kind: SpanKind.PRODUCER, attributes: idOf(message) }, parent);
   }
 
-  /** Of the messages of a failed call, some may have been published. */
+  /** Records the result of one message of a failed call: some may have been published. */
   #conclude(span: Span, error: unknown, index: number): void {
     const result = error instanceof PublishManyError ? error.results[index] : undefined;
     if (result?.status === 'fulfilled') describe(span, result.value);

@@ -24,7 +24,7 @@ import type { Tracing } from './tracing.js';
 
 type Settle = () => Promise<readonly SettleStatus[]>;
 
-/** Makes the spans of settles, linked to those of the handler calls that they conclude. */
+/** Creates the spans of settles, linked to those of the handler calls that they conclude. */
 export class SettleSpans {
   readonly #tracing: Tracing;
   readonly #processSpans: ProcessSpans;
@@ -63,14 +63,14 @@ export class SettleSpans {
     });
   }
 
-  /** The span of the handler call, if only one delivery is settled. */
+  /** Returns the context with the span of the handler call, if only one delivery is settled. */
   #parentOf(outcomes: readonly DeliveryOutcome[]): Context {
     const context = this.#tracing.deliveryContext();
     const processed = outcomes.length === 1 ? this.#processSpanOf(outcomes[0]) : undefined;
     return processed ? trace.setSpanContext(context, processed) : context;
   }
 
-  /** A message that was never handled is linked to its publisher. */
+  /** Links a message that was never handled to its publisher. */
   #linkTo(outcome: DeliveryOutcome): Link[] {
     const { message } = outcome;
     const context = this.#processSpanOf(outcome) ?? (message && this.#tracing.creationContext(message.headers));
@@ -111,7 +111,7 @@ function note(span: Span, outcomes: readonly DeliveryOutcome[], statuses: readon
   }
 }
 
-/** The value that all have; `undefined` if they differ. */
+/** Returns the common value; `undefined` if they differ. */
 function common<T extends string>(values: readonly T[]): T | undefined {
   const [first] = values;
   return values.every((value) => value === first) ? first : undefined;

@@ -35,7 +35,7 @@ export interface TracingOptions {
   readonly propagator: Pick<TextMapPropagator, 'inject' | 'extract'>;
   /** Whether the handling of a single message belongs to the trace of its publisher. */
   readonly continueTrace: boolean;
-  /** Whether each message of a `publishMany()` gets a span of its own. */
+  /** Whether each message of a `publishMany()` gets its own span. */
   readonly createSpans: boolean;
 }
 
@@ -58,7 +58,7 @@ export class Tracing {
   /**
    * Runs a piece of work in a span, which ends with it.
    *
-   * @throws what the work throws
+   * @throws any error of the work
    */
   async within<T>(span: Span, parent: Context, work: () => Promise<T>): Promise<T> {
     try {
@@ -69,24 +69,24 @@ export class Tracing {
   }
 
   /**
-   * The context in which a delivery begins: what other middleware has put into the active one, without its span. That span is
-   * whatever happened to wake the claimer.
+   * Returns the context in which a delivery begins: the active one, with the values of other middleware but without its span. That span
+   * only happened to wake the claimer.
    */
   deliveryContext(): Context {
     return trace.deleteSpan(contexts.active());
   }
 
-  /** Adds to `base` what travels in the headers of a message. */
+  /** Adds the context from the headers of a message to `base`. */
   extract(base: Context, headers: Headers): Context {
     return this.options.propagator.extract(base, headers, defaultTextMapGetter);
   }
 
-  /** The span in which a message was created; `undefined` if its headers name none. */
+  /** Returns the span in which a message was created; `undefined` if its headers name none. */
   creationContext(headers: Headers): SpanContext | undefined {
     return this.spanContextIn(this.extract(ROOT_CONTEXT, headers));
   }
 
-  /** The span of a context, if it is a real one. */
+  /** Returns the span of a context, if it is a valid one. */
   spanContextIn(context: Context): SpanContext | undefined {
     const spanContext = trace.getSpanContext(context);
     return spanContext && isSpanContextValid(spanContext) ? spanContext : undefined;

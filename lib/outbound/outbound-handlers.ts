@@ -9,27 +9,27 @@ import { ForwardHandler } from './forward/forward.handler.js';
 import { PushHandler } from './push/push.handler.js';
 import type { PushTarget } from './push/push-target.js';
 
-/** Where the messages of a topic go in place of a handler, and the option that says so. */
+/** Target of a topic's messages in place of a handler, with the option that sets it. */
 export type OutboundTarget =
   | { readonly option: 'push'; readonly target: PushTarget }
   | { readonly option: 'forward'; readonly target: ForwardTarget };
 
 interface OutboundOptions {
-  /** Where messages go, by topic. */
+  /** Targets of messages by topic. */
   readonly outbound: ReadonlyMap<string, OutboundTarget>;
   readonly topicSettings: (topic: string) => TopicSettings;
   readonly consumer: ConsumerSettings;
-  /** Of the application's own methods. */
+  /** Handlers from the application's own methods. */
   readonly methods: readonly MessageHandler[];
   readonly findProvided: FindProvided;
 }
 
-/** The handlers of topics whose messages go elsewhere. To all of the consumer they are like those of an application. */
+/** Handlers of topics whose messages go elsewhere. The consumer treats them like those of an application. */
 export class OutboundHandlers {
   readonly handlers: readonly MessageHandler[];
   readonly #pushes: PushHandler[] = [];
 
-  /** @throws ConfigurationError if a method handles such a topic as well, or the application has no such client */
+  /** @throws ConfigurationError if a method also handles such a topic, or the application has no such client */
   constructor({ outbound, topicSettings, consumer, methods, findProvided }: OutboundOptions) {
     assertOneDestination(methods, outbound);
     this.handlers = [...outbound].map(([topic, to]) => {
@@ -49,7 +49,7 @@ export class OutboundHandlers {
     });
   }
 
-  /** To be called once no message is handled any more. */
+  /** Closes all connections; call this once no message is handled any more. */
   close(): void {
     for (const push of this.#pushes) push.close();
   }

@@ -33,12 +33,12 @@ export interface ProducerDependencies extends PublishDefaults {
   readonly topics: TopicRegistry;
   readonly clock: Clock;
   readonly events: EventSink;
-  /** Around each call; the first is the outermost. `undefined`: no middleware does anything there. */
+  /** Layers around each call; the first is the outermost. `undefined` if no middleware acts there. */
   readonly middleware: readonly PublishLayer[] | undefined;
   readonly audit: Pick<AuditLog, 'around'>;
-  /** Called for messages that are not published; the event `published` tells of all others. */
+  /** Called for messages that are not published; the event `published` reports all others. */
   readonly onFailed?: OnPublishFailed | undefined;
-  /** Called with the topic when a call was answered: once for each call, not for each message. */
+  /** Called with the topic when a call has been answered: once per call, not per message. */
   readonly onSent?: ((topic: string) => void) | undefined;
 }
 
@@ -90,8 +90,8 @@ export class DelayQueueProducer {
    * @throws DuplicateMessageError if the id exists; see `onDuplicate`
    * @throws NotReplicatedError if it was stored, but fewer replicas confirmed it than `replicas` asks for
    * @throws BrokerUnavailableError if it was not confirmed within `publishTimeout`
-   * @throws ConfigurationError at the first use of a topic that has another number of partitions, and if middleware
-   *   breaks its rules; besides, middleware may throw errors of its own
+   * @throws ConfigurationError at the first use of a topic that has another number of partitions, and if middleware breaks its rules;
+   * besides, middleware can throw its own errors
    */
   publish<T, N extends TopicName = TopicName>(
     topic: Topic<T, unknown> | N,
@@ -110,7 +110,7 @@ export class DelayQueueProducer {
    * @returns one result for each message, in order
    * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was
    * sent
-   * @throws PublishManyError if some were refused; its `results` tell what became of each
+   * @throws PublishManyError if some were refused; its `results` have the result of each
    */
   publishMany<T, N extends TopicName = TopicName>(
     topic: Topic<T, unknown> | N,
@@ -133,14 +133,14 @@ export class DelayQueueProducer {
 
   /**
    * Cancels every message with a tag, as {@link cancel} does; dead letters stay. The call works in steps of at most 100 messages of a
-   * partition, so it doesn't hold up anyone else, however many there are. Messages that are published with the tag during the call may be
-   * cancelled as well.
+   * partition, so it doesn't hold up other calls, however many there are. Messages published with the tag during the call may be cancelled
+   * as well.
    *
    * With `actor`, the call counts as the work of an operator and is written to the audit log; for that, the Redis user needs the role
    * `operator`.
    *
    * @throws InvalidArgumentError: nothing was sent
-   * @throws BrokerUnavailableError if a step was not confirmed within `publishTimeout`; those before it have taken effect
+   * @throws BrokerUnavailableError if a step was not confirmed within `publishTimeout`; earlier steps have taken effect
    */
   async cancelTagged(topic: TopicRef, tag: string, options: ActionOptions = {}): Promise<CancelTaggedResult> {
     const actor = actorOf(options);
@@ -196,7 +196,7 @@ export class DelayQueueProducer {
     return publishWithin(middleware, name, messages, async (changed) => this.#publishAll(topic, changed));
   }
 
-  /** Middleware only meets options that have the right form. */
+  /** Checks options first, so that middleware gets only valid ones. */
   #assertOptions(topic: string, messages: readonly GivenMessage[]): void {
     try {
       for (const { options } of messages) if (options !== undefined) assertPublishOptions(options);
@@ -213,7 +213,7 @@ export class DelayQueueProducer {
       const stored = toStored(name, topics.settings(name).serializer, payload);
       const request = toPublishRequest(stored, options, store.now(), this.#dependencies);
       const partitions = topics.knownPartitions(name);
-      // Most calls: there is nothing to wait for.
+      // Most calls have nothing to wait for.
       if (partitions !== undefined && !schemaOf(topic))
         return this.#publisher.publish({ topic: name, partitions }, request);
       return this.#publishChecked(topic, name, request);
@@ -247,7 +247,7 @@ export class DelayQueueProducer {
     }
   }
 
-  /** Where messages go, if they fit the schema of their topic. */
+  /** Checks messages against the schema of their topic, and returns their route. */
   async #checkedRoute(topic: TopicRef, name: string, requests: readonly PublishRequest[]): Promise<Route> {
     const schema = schemaOf(topic);
     const { serializer } = this.#dependencies.topics.settings(name);
@@ -266,7 +266,7 @@ export class DelayQueueProducer {
     return error;
   }
 
-  /** A partition is new when it is first published to, or again since Redis has lost it, and then perhaps the topic too. */
+  /** Restores a topic. A partition is new at its first publish, or because Redis has lost it, and then perhaps the topic too. */
   async #restore(topic: string): Promise<void> {
     const { topics, events } = this.#dependencies;
     try {

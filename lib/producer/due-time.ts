@@ -6,20 +6,20 @@ import { MAX_DELAY } from '../checks/limits.js';
 import { PUBLISH_RULES } from '../messages/message-options.js';
 import type { PublishOptions } from '../messages/publish-options.interface.js';
 
-/** How callers say when a message is due. */
+/** Options that set when a message is due. */
 type DueOptions = Pick<PublishOptions, 'delay' | 'deliverAt'>;
 
 const RULES = { delay: PUBLISH_RULES.delay, deliverAt: PUBLISH_RULES.deliverAt };
 
-/** @throws InvalidArgumentError if one of them is none, or there are others */
+/** @throws InvalidArgumentError if one of them is not valid, or there are others */
 export const checkedDueOptions = objectOf(RULES);
 
 /**
- * Tells when a message is due. A time that has passed means at once, like no delay: the message neither comes before what has
- * waited, nor is it late already.
+ * Returns when a message is due. A past time means at once, like no delay: the message neither overtakes those that have waited, nor is it
+ * late already.
  *
- * @param used the same, checked
- * @param now the broker's clock, epoch milliseconds
+ * @param used same options, checked
+ * @param now epoch milliseconds on the broker's clock
  * @returns `undefined` if neither `delay` nor `deliverAt` was given
  * @throws InvalidArgumentError if both were given, or it is more than 10 years ahead
  */
@@ -42,9 +42,9 @@ export function optionalDueTime(
 }
 
 /**
- * Checks the time to which a message is moved.
+ * Checks the new due time of a message.
  *
- * @param now the broker's clock, epoch milliseconds
+ * @param now epoch milliseconds on the broker's clock
  * @throws InvalidArgumentError if neither or both of `delay` and `deliverAt` are given, or one is out of bounds
  */
 export function requiredDueTime(when: DueOptions, now: number): DueTime {

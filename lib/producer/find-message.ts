@@ -5,19 +5,19 @@ import { toStoredId } from '../messages/stored-id.js';
 
 export interface SoughtMessage {
   readonly topic: string;
-  /** How many the topic has. */
+  /** Number of partitions of the topic. */
   readonly partitions: number;
   readonly ref: MessageRef;
 }
 
 /**
- * Finds the message that callers mean, whatever its state. Its key tells its partition. An id without a key means
- * the message that has no key of its own, in the id's partition; if that is not there, those that have this id and a key
- * are tried one after another, from all partitions.
+ * Finds the message that a caller means, whatever its state. Its key determines its partition. An id without a key means the message that
+ * has no key of its own, in the id's partition; if there is none, those with this id and a key are tried one after another, from all
+ * partitions.
  *
- * @param locate as `Broker.locate`
- * @param look looks at one place; `undefined`: the message is not there, or is not one that is meant
- * @returns what the first successful look has answered
+ * @param locate works like `Broker.locate`
+ * @param look checks one place; `undefined` if the message is not there, or not the one meant
+ * @returns result of the first successful look
  */
 export async function findMessage<R>(
   { topic, partitions, ref }: SoughtMessage,

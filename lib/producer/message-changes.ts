@@ -17,27 +17,27 @@ import { partitionsOf as allPartitionsOf } from '../store/partitions.js';
 export interface ChangesDependencies {
   readonly store: Pick<Broker, 'messages'> & { now(): number };
   readonly clock: Clock;
-  /** Names this process among those that make such calls. */
+  /** Name of this process as a caller of such changes. */
   readonly caller: string;
-  /** Longest time until a change is confirmed or rejected, in milliseconds. */
+  /** Time limit until a change is confirmed or rejected, in milliseconds. */
   readonly timeout: number;
-  /** How many partitions a topic has; `undefined` if it was never used, so that it has no message. */
+  /** Resolves with the number of partitions of a topic; `undefined` if it was never used, so it has no messages. */
   readonly partitionsOf: (topic: string) => Promise<number | undefined>;
 }
 
 /**
- * What became of the messages that carry a tag.
+ * Result of cancelling the messages with a tag.
  *
  * @publicApi
  */
 export interface CancelTaggedResult {
-  /** How many waited, and are cancelled. */
+  /** Number of messages that waited and are cancelled. */
   readonly cancelled: number;
-  /** How many are being handled: their handlers are told, and no retry follows. */
+  /** Number of messages being handled: their signals abort, and no retry follows. */
   readonly inFlight: number;
 }
 
-/** How many partitions are gone through at the same time. */
+/** Number of partitions that are processed at the same time. */
 const PARTITIONS_AT_ONCE = 32;
 
 /** A call that changes one message. */
@@ -60,9 +60,9 @@ export class MessageChanges {
   }
 
   /**
-   * Cancels all messages that carry a tag, some with each call.
+   * Cancels all messages with a tag, some with each call.
    *
-   * @param begin called before the first call, once it is known that the arguments are right
+   * @param begin called before the first call, after the arguments have been checked
    */
   async cancelTagged(topic: TopicRef, tag: string, begin?: () => Promise<void>): Promise<CancelTaggedResult> {
     const topicName = checkedTopicName(topic);
@@ -108,8 +108,8 @@ export class MessageChanges {
   }
 
   /**
-   * Makes a call that changes one message, in the partition where the message is. An id without its key may mean several
-   * messages: the first one that the call finds is changed, and one that is no dead letter comes before those that are.
+   * Makes a call that changes one message, in the message's partition. An id without its key can mean several messages: the first one that
+   * the call finds is changed, and dead letters come last.
    */
   async change<R>(topic: TopicRef, ref: MessageRef, change: MessageChange<R>): Promise<R | 'not-found'> {
     const { store, clock, timeout, partitionsOf } = this.#dependencies;

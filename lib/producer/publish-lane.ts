@@ -14,24 +14,24 @@ import { isSameRequirement } from '../messages/replicas.js';
 /** Most characters of the envelopes in one call, so that no call keeps Redis busy for long. */
 const MAX_BATCH_LENGTH = 512 * 1024;
 
-/** A timer that is later than this, in milliseconds, has waited for the event loop: nobody could have read an answer meanwhile. */
+/** Lateness at which a timer has waited for the event loop, in milliseconds: no answer could have been read meanwhile. */
 const BUSY = 100;
 
-/** Told once for each of the messages that were published together, by its place among them, what became of it. */
+/** Receiver of the results of messages that were published together: called once for each, with its place among them. */
 export interface PublishSink {
   answered(place: number, result: PublishResult): void;
   failed(place: number, error: unknown): void;
 }
 
-/** On which terms messages travel. */
+/** Terms on which messages travel. */
 export interface Terms {
-  /** That have to confirm them. */
+  /** Replicas that have to confirm them. */
   readonly replicas?: ReplicaRequirement | undefined;
-  /** Names their call, which is made again under this name; `undefined`: nobody makes it again. */
+  /** Name of their call, under which it can be repeated; `undefined` if it is not repeated. */
   readonly operation?: string | undefined;
 }
 
-/** Whether messages may be part of one call. */
+/** Whether messages can be part of one call. */
 export function travelTogether(a: Terms, b: Terms): boolean {
   return a.operation === b.operation && isSameRequirement(a.replicas, b.replicas);
 }
@@ -39,49 +39,48 @@ export function travelTogether(a: Terms, b: Terms): boolean {
 /** Messages that were given together and travel in the same call. */
 interface PendingPublish {
   readonly messages: readonly NewMessage[];
-  /** Characters of their envelopes. */
+  /** Total length of their envelopes, in characters. */
   readonly length: number;
-  /** Local clock, epoch milliseconds. */
+  /** Epoch milliseconds on the local clock. */
   deadline: number;
-  /** Whether it was put off, since this process itself was busy. */
+  /** Whether it was put off because this process itself was busy. */
   isPutOff?: boolean;
   /** Place of the first message among those that were given. */
   readonly from: number;
   readonly terms: Terms;
-  /** `undefined` once it was told. */
+  /** Receiver of the results; `undefined` once it has got them. */
   sink: PublishSink | undefined;
 }
 
 export interface PublishLaneOptions {
   readonly store: Pick<MessageStore, 'publish'>;
   readonly clock: Clock;
-  /** Names this process among the publishers. */
+  /** Name of this process as a publisher. */
   readonly caller: string;
   readonly partition: Partition;
-  /** Of the topic. */
   readonly order?: TopicOrder | undefined;
   /** Milliseconds. */
   readonly timeout: number;
   /**
-   * Called with the topic when a call was answered: once for each call, not for each message.
+   * Called with the topic when a call has been answered: once per call, not per message.
    *
-   * @param isNewPartition the partition is new, or Redis has lost it
+   * @param isNewPartition whether the partition is new, or Redis has lost it
    */
   readonly onSent?: ((topic: string, isNewPartition: boolean) => void) | undefined;
 }
 
 /**
- * Publishes to one partition. One call is under way at a time; what is published in the same turn of the event loop, or
- * during the call before, travels together.
+ * Publishes to one partition, one call at a time. Messages published in the same turn of the event loop, or during the previous call,
+ * travel together.
  */
 export class PublishLane {
   readonly #options: PublishLaneOptions;
   readonly #queue: PendingPublish[] = [];
   readonly #sending: Loop;
   #sequence = 0;
-  /** What the call under way carries. */
+  /** Messages of the call under way. */
   #sent: readonly PendingPublish[] = [];
-  /** Aborted when nobody waits for the call under way any more. */
+  /** Aborts when nobody waits for the call under way any more. */
   #abandon = new AbortController();
   #lastFailure: BrokerUnavailableError | undefined;
   #timer: Timer | undefined;
@@ -92,7 +91,7 @@ export class PublishLane {
   }
 
   /**
-   * Messages fail with a `BrokerUnavailableError` if they could not be confirmed in time.
+   * Publishes messages. They fail with a `BrokerUnavailableError` if they are not confirmed in time.
    *
    * @param messages at least one
    */
@@ -125,7 +124,7 @@ export class PublishLane {
 
   #nextBatch(): PendingPublish[] {
     const first = this.#queue[0]?.terms ?? {};
-    // A call that is made again has to have the same messages.
+    // A repeated call has to have the same messages.
     if (first.operation !== undefined) return this.#queue.splice(0, 1);
     let count = 0;
     let length = 0;
@@ -137,7 +136,7 @@ export class PublishLane {
     return this.#queue.splice(0, end === -1 ? this.#queue.length : end);
   }
 
-  /** Never rejects: each message's sink is told what went wrong. */
+  /** Sends messages. Never rejects: each message's sink receives its error. */
   async #send(publishes: readonly PendingPublish[]): Promise<void> {
     this.#sent = publishes;
     const terms = publishes[0]?.terms ?? {};
@@ -158,7 +157,7 @@ export class PublishLane {
     this.#lastFailure = undefined;
   }
 
-  /** @param from the place of the first message among those of its operation, by which it is named: an id may be there twice */
+  /** @param from place of the first message in its operation, which is part of the call's name: an id can be there twice */
   async #call(messages: readonly NewMessage[], { replicas, operation }: Terms, from: number): Promise<PublishResult[]> {
     const { store, clock, caller, partition, order, onSent } = this.#options;
     const call: CallId =
@@ -181,9 +180,9 @@ export class PublishLane {
   }
 
   /**
-   * Fails what has waited too long. What was not sent by then is not sent any more.
+   * Fails messages that have waited too long. Those not sent by then are not sent any more.
    *
-   * @param late how long the event loop was busy with other work, in milliseconds: that is no fault of Redis
+   * @param late time for which the event loop was busy with other work, in milliseconds, for which Redis is not to blame
    */
   #expire(late: number): void {
     const { clock } = this.#options;
@@ -199,7 +198,7 @@ export class PublishLane {
     if (next) this.#expireIn(next.deadline - now);
   }
 
-  /** Once for each of them, by its whole time: how long the event loop was busy before is not known. */
+  /** Puts each message off once, by its whole time limit: it is not known how long the event loop was busy before. */
   #putOff(now: number): void {
     for (const publish of [...this.#sent, ...this.#queue]) {
       if (!publish.isPutOff) publish.deadline = now + this.#options.timeout;
@@ -218,7 +217,7 @@ export class PublishLane {
   }
 }
 
-/** Stands for the result of a message that was not published. */
+/** Result of a message that was not published. */
 class Failed {
   readonly error: unknown;
 
@@ -227,7 +226,7 @@ class Failed {
   }
 }
 
-/** Whether that is more than one call carries. */
+/** Whether that is more than one call can carry. */
 function isTooMuch(messages: number, length: number): boolean {
   return messages > MAX_BATCH || length > MAX_BATCH_LENGTH;
 }
@@ -240,7 +239,7 @@ function messagesOf(publishes: readonly PendingPublish[]): readonly NewMessage[]
   return all;
 }
 
-/** @param at the place of the first result that belongs to these messages */
+/** @param at place of the first result that belongs to these messages */
 function tellResults(publish: PendingPublish, results: readonly (PublishResult | Failed)[], at: number): void {
   const { sink, from, messages } = publish;
   publish.sink = undefined;

@@ -12,10 +12,10 @@ import type { PublishOptions } from '../messages/publish-options.interface.js';
 import { type ReplicaRequirement, withinTimeout } from '../messages/replicas.js';
 import { toStoredId, toUuidText, UUID_BYTES, type UuidText } from '../messages/stored-id.js';
 
-/** A request for random bytes costs more than the rest of a publish; a request for many costs hardly more than one for few. */
+/** Size of the pool of random bytes: drawing some costs more than the rest of a publish, and many cost hardly more than few. */
 const POOL_SIZE = 1024 * UUID_BYTES;
 
-/** Makes UUIDs of version 7. Each is greater than the one before. */
+/** Generates UUIDs of version 7, each greater than the one before. */
 export class MessageIds {
   readonly #pool = new Uint8Array(POOL_SIZE);
   readonly #random = new Uint8Array(UUID_BYTES);
@@ -53,17 +53,17 @@ export class MessageIds {
 export interface PublishRequest extends NewMessage {
   readonly id: string;
   readonly key: string;
-  /** Replicas that have to confirm it; `undefined`: none. */
+  /** Replicas that have to confirm it; `undefined` if none. */
   readonly replicas: ReplicaRequirement | undefined;
-  /** Names the call that it is part of; `undefined`: it travels with others. */
+  /** Name of the call that it is part of; `undefined` if it travels with others. */
   readonly operation: string | undefined;
 }
 
-/** What the options of a connection say of each publish. */
+/** Options of a connection that apply to each publish. */
 export interface PublishDefaults {
-  /** Longest time until a publish is confirmed or rejected, in milliseconds. */
+  /** Time limit until a publish is confirmed or rejected, in milliseconds. */
   readonly publishTimeout: number;
-  /** Replicas that have to confirm a publish whose options do not say it; `undefined`: none. */
+  /** Replicas that have to confirm a publish that does not set its own; `undefined` if none. */
   readonly replicas?: ReplicaRequirement | undefined;
 }
 
@@ -76,7 +76,7 @@ const AT_ONCE: DueTime = Object.freeze({ after: 0 });
 /**
  * Checks and encodes one message.
  *
- * @param now the broker's clock, epoch milliseconds
+ * @param now epoch milliseconds on the broker's clock
  * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError
  */
 export function toPublishRequest(
@@ -109,7 +109,7 @@ export function toPublishRequest(
   };
 }
 
-/** @throws InvalidArgumentError if these are no options, or one of them is unknown or wrong */
+/** @throws InvalidArgumentError if these are not options, or one of them is unknown or wrong */
 export function assertPublishOptions(options: PublishOptions): void {
   checkedOptions(PUBLISH_OPTIONS, options, '');
 }

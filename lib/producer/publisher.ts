@@ -12,7 +12,7 @@ import { PublishLane, type PublishLaneOptions, type PublishSink, type Terms, tra
 import type { PublishRequest } from './publish-request.js';
 
 export interface PublisherOptions extends Omit<PublishLaneOptions, 'partition' | 'order'> {
-  /** Of a topic that is known by now. */
+  /** Returns the order of a topic that is known by now. */
   readonly orderOf: (topic: string) => TopicOrder | undefined;
   readonly events: EventSink;
   readonly onFailed?: OnPublishFailed | undefined;
@@ -21,7 +21,7 @@ export interface PublisherOptions extends Omit<PublishLaneOptions, 'partition' |
 /** Called for messages that were not published, with the reason; it does not throw. */
 export type OnPublishFailed = (topic: string, error: unknown, messages: number) => void;
 
-/** The topic that messages go to, and how many partitions it has. */
+/** Topic that messages go to, with its number of partitions. */
 export interface Route {
   readonly topic: string;
   readonly partitions: number;
@@ -32,7 +32,7 @@ interface Part {
   readonly partition: Partition;
   readonly terms: Terms;
   readonly requests: PublishRequest[];
-  /** The place of each request in the call. */
+  /** Place of each request in the call. */
   readonly places: number[];
 }
 
@@ -40,7 +40,7 @@ interface Part {
 export class Publisher {
   readonly #options: PublisherOptions;
   readonly #lanes: Lanes<PublishLane>;
-  /** For messages that wait for replicas, by the numbers of what they ask for, so that the others need not wait with them. */
+  /** Lanes for messages that wait for replicas, by the numbers of their requirements, so that others need not wait with them. */
   readonly #replicatedLanes: readonly Lanes<PublishLane>[];
   readonly #requirements = new RequirementNumbers();
 
@@ -75,7 +75,7 @@ export class Publisher {
 
   /**
    * @param requests at least one
-   * @returns in the order of the requests
+   * @returns published messages in the order of the requests
    * @throws PublishManyError if some failed
    */
   publishAll({ topic, partitions }: Route, requests: readonly PublishRequest[]): Promise<PublishedMessage[]> {
@@ -120,7 +120,7 @@ export class Publisher {
   }
 }
 
-/** One part for each partition, or several if its messages do not all travel on the same terms. */
+/** Splits a call into one part for each partition, or several if its messages do not all travel on the same terms. */
 function partsOf(topic: string, partitions: number, requests: readonly PublishRequest[]): Part[] {
   const parts: Part[] = [];
   const latest = new Map<number, Part>();
@@ -139,7 +139,7 @@ function partsOf(topic: string, partitions: number, requests: readonly PublishRe
   return parts;
 }
 
-/** Why a message counts as not published although the broker has answered. */
+/** Returns why a message counts as not published although the broker has answered. */
 function failureOf(
   topic: string,
   { id, replicas }: PublishRequest,
@@ -150,7 +150,7 @@ function failureOf(
   return new NotReplicatedError(topic, id, confirmedBy, replicas.min, replicas.timeout);
 }
 
-/** Gathers what becomes of messages that were published together, until it is known for all. */
+/** Collects the results of messages that were published together, until all are known. */
 class ManyOutcomes {
   readonly #topic: string;
   readonly #resolve: (published: PublishedMessage[]) => void;

@@ -2,8 +2,8 @@ import { Recurrence } from './recurrence.js';
 import type { ScheduleRecord } from './schedule-record.js';
 
 /**
- * An occurrence that is so late at most is published whatever `catchUp` says, in milliseconds: so long the partitions of a process
- * that has died may have no owner, and nobody but the process has missed anything. What is later belongs to an outage.
+ * Lateness up to which an occurrence is published whatever `catchUp` says, in milliseconds: the partitions of a process that has died can
+ * lack an owner for this long, and only that process has missed anything. Later occurrences belong to an outage.
  */
 export const MOST_LATE = 20_000;
 
@@ -14,19 +14,19 @@ export interface MissedOccurrences {
   readonly count: number;
 }
 
-/** What comes next for a schedule that is due. */
+/** Next step for a schedule that is due. */
 export interface Step {
-  /** The occurrence to publish; `undefined`: none. */
+  /** Occurrence to publish; `undefined` if none. */
   readonly publish: number | undefined;
-  /** The occurrence after that. */
+  /** Occurrence after that. */
   readonly next: number | undefined;
   readonly missed: MissedOccurrences | undefined;
 }
 
 /**
- * Decides what becomes of the occurrences whose time has come.
+ * Decides which due occurrences to publish.
  *
- * @param next the first of them, which is not after `now`
+ * @param next first due occurrence, not after `now`
  * @throws InvalidArgumentError if the rule of the schedule cannot be read
  */
 export function nextStep({ rule, catchUp }: ScheduleRecord, next: number, now: number): Step {

@@ -24,7 +24,7 @@ import { MIN_INTERVAL, Recurrence, type StoredRule } from './recurrence.js';
 import type { ScheduledMessageOptions, ScheduleRule } from './schedule.interface.js';
 import type { DefinedSchedule } from './schedule-record.js';
 
-/** A schedule as callers give it. */
+/** A schedule as given by callers. */
 export interface GivenSchedule extends ScheduleRule {
   readonly id: string;
   readonly topic: TopicRef;
@@ -36,15 +36,15 @@ export interface GivenSchedule extends ScheduleRule {
 export interface CheckedSchedule extends Omit<DefinedSchedule, 'declared' | 'rule'> {
   readonly id: string;
   readonly topic: string;
-  /** @param anchor where the intervals count from if there is no `startAt`, epoch milliseconds */
+  /** @param anchor time from which the intervals count if there is no `startAt`, in epoch milliseconds */
   readonly rule: (anchor: number) => StoredRule;
   readonly envelope: string;
 }
 
-/** Longest id of a schedule: those of its messages are longer. */
+/** Longest id of a schedule, in characters: those of its messages are longer. */
 const MAX_SCHEDULE_ID = 200;
 
-/** Longest cron expression: one that names every second, minute, hour, day and month has some 450 characters. */
+/** Longest cron expression, in characters: one that names every second, minute, hour, day and month has some 450. */
 const MAX_CRON = 1000;
 
 const TIME = declared(
@@ -67,7 +67,7 @@ const TIME_ZONE = declared({ type: 'string' }, (name, given: unknown): string =>
   return given;
 });
 
-/** When a schedule occurs. */
+/** Rules for the times of a schedule. */
 export const SCHEDULE_RULES = {
   every: option(
     'Interval between two occurrences, at least 100 ms; or else there is a cron expression.',
@@ -108,7 +108,7 @@ type CheckedOptions = ReturnType<typeof checkedOptions>;
 /**
  * Checks a schedule and encodes its messages.
  *
- * @param now the broker's clock, epoch milliseconds
+ * @param now epoch milliseconds on the broker's clock
  * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError
  */
 export function checkSchedule(
@@ -126,7 +126,7 @@ export function checkSchedule(
     );
   }
   const rule = checkedRule(schedule, used);
-  // Finds out whether it has any time at which it occurs.
+  // Throws if it never occurs.
   void new Recurrence(rule(now));
   const stored = toStored(topic, serializer, schedule.payload);
   const envelope = encodeEnvelope({ ...stored, publishedAt: now }, options ?? {});
@@ -142,7 +142,7 @@ export function assertScheduleId(id: unknown): asserts id is string {
   );
 }
 
-/** @param used the same, checked */
+/** @param used same options, checked */
 function checkedRule(
   { timeZone, startAt, endAt, ...given }: ScheduleRule,
   { every, cron, ...used }: CheckedOptions,

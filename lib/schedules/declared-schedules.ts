@@ -8,12 +8,12 @@ import { Loop } from '../time/loop.js';
 import type { GivenSchedule } from './check-schedule.js';
 import type { DelayQueueSchedules } from './delay-queue.schedules.js';
 
-/** How long a schedule that could not be stored waits for the next try, in milliseconds. */
+/** Pause before the next try to store a schedule, in milliseconds. */
 const PAUSE_AFTER_FAILURE = 1000;
 
 /** A schedule that a handler declares. */
 export interface DeclaredSchedule {
-  /** For messages, such as `@RecurringHandler on Reports.send`. */
+  /** Name for messages, such as `@RecurringHandler on Reports.send`. */
   readonly where: string;
   readonly schedule: GivenSchedule;
 }
@@ -25,14 +25,14 @@ export interface DeclaredSchedulesOptions {
   readonly events: EventSink;
 }
 
-/** Stores what the handlers of this process declare: when it boots, and again if Redis has lost data. */
+/** Stores the schedules that the handlers of this process declare: at boot, and again if Redis has lost data. */
 export class DeclaredSchedules {
   readonly #options: DeclaredSchedulesOptions;
   readonly #retries: Loop;
   #all: readonly DeclaredSchedule[] = [];
-  /** Those that are still to be stored. */
+  /** Schedules that are still to be stored. */
   #pending = new Set<DeclaredSchedule>();
-  /** Those that were stored once. */
+  /** Schedules that are stored only if they are missing. */
   readonly #missing = new Set<DeclaredSchedule>();
 
   constructor(options: DeclaredSchedulesOptions) {
@@ -43,7 +43,7 @@ export class DeclaredSchedules {
   /**
    * Resolves once all are stored; one whose part of Redis cannot be reached now is stored later.
    *
-   * @throws ConfigurationError that names class and method of what cannot be stored
+   * @throws ConfigurationError that names class and method of a schedule that cannot be stored
    * @throws BrokerUnavailableError if Redis refuses for good
    */
   async start(declared: readonly DeclaredSchedule[]): Promise<void> {
@@ -65,7 +65,9 @@ export class DeclaredSchedules {
     if (this.#pending.size > 0) this.#retries.later(PAUSE_AFTER_FAILURE);
   }
 
-  /** To be called when Redis has lost data. Those that are still there stay as they are: another version may have changed them. */
+  /**
+   * Stores missing schedules; call this when Redis has lost data. Existing ones stay as they are: another version may have changed them.
+   */
   restore(): void {
     for (const one of this.#all) this.#missing.add(one);
     this.#pending = new Set(this.#all);
@@ -80,7 +82,7 @@ export class DeclaredSchedules {
   /**
    * Never rejects.
    *
-   * @returns when to try again, in milliseconds
+   * @returns time until the next try, in milliseconds
    */
   async #storePending(): Promise<number | undefined> {
     const { schedules, events, log } = this.#options;

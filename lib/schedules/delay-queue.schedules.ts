@@ -39,7 +39,7 @@ import type { PruneOptions, Schedule, ScheduledMessageOptions, ScheduleRule } fr
 import { firstFrom, pausedState, timesAhead, upcoming } from './starting-state.js';
 import { ScheduleWrites } from './schedule-writes.js';
 
-/** Most occurrences that can be asked for. */
+/** Most occurrences that `next()` returns. */
 const MOST_LISTED = 1000;
 
 const WORD_BYTES = 6;
@@ -50,13 +50,13 @@ export interface SchedulesDependencies {
   readonly clock: Clock;
   readonly events: EventSink;
   readonly audit: Pick<AuditLog, 'around'>;
-  /** Longest time for an answer, in milliseconds. */
+  /** Time limit for an answer, in milliseconds. */
   readonly timeout: number;
-  /** The topics that this process handles. */
+  /** Topics that this process handles. */
   readonly handled: () => ReadonlySet<string>;
 }
 
-/** Schedules, and of which topics not all can be told now. */
+/** Schedules, and the topics whose schedules could not all be read. */
 export interface ListedSchedules {
   readonly schedules: readonly Schedule[];
   readonly failed: readonly FailedTopic[];
@@ -88,7 +88,7 @@ export class DelayQueueSchedules {
   readonly #found: PlacedSchedules;
   readonly #writes: ScheduleWrites;
   readonly #lanes: Lanes<ChangeLane>;
-  /** The ids that handlers of this process declare. */
+  /** Ids of the schedules that handlers of this process declare. */
   readonly #declared = new Set<string>();
 
   /** @internal */
@@ -105,10 +105,11 @@ export class DelayQueueSchedules {
    * Stores a schedule, or gives the schedule with this id another rule, payload or options. If nothing differs, nothing changes, so every
    * process can call it when it boots. A paused schedule stays paused.
    *
-   * Another rule applies from now on: what the earlier one has published ahead of its time, two seconds at most, is taken back, unless both have it;
-   * then the rule applies from there. With `every` and without `startAt`, intervals count from when the schedule was first stored.
+   * A new rule applies from now on: occurrences that the earlier one has published ahead of their time, by two seconds at most, are taken
+   * back, except those that both rules have; then the new rule applies after them. With `every` and without `startAt`, intervals count from
+   * when the schedule was first stored.
    *
-   * @throws InvalidArgumentError if something is wrong with it, or if it exists with another topic or key: remove it first
+   * @throws InvalidArgumentError if it is not valid, or if it exists with another topic or key: remove it first
    * @throws SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was stored
    * @throws BrokerUnavailableError if it was not confirmed within `publishTimeout`
    */
@@ -123,7 +124,7 @@ export class DelayQueueSchedules {
   ): Promise<Schedule> {
     const actor = actorOf(options);
     if (actor === undefined) return this.#store(schedule, false);
-    // What it publishes is not written down.
+    // The audit log does not get the payload and options.
     const { payload: _, options: __, topic, ...given } = schedule;
     const about = () => ({ topic: checkedTopicName(topic), actor, given });
     return this.#dependencies.audit.around({ action: 'upsertSchedule', hidesResult: true, about }, () =>
@@ -132,7 +133,7 @@ export class DelayQueueSchedules {
   }
 
   /**
-   * The same for a schedule that a handler declares.
+   * Does the same for a schedule that a handler declares.
    *
    * @internal
    */
@@ -143,7 +144,7 @@ export class DelayQueueSchedules {
   }
 
   /**
-   * @returns `undefined` if there is none with this id
+   * @returns `undefined` if there is no schedule with this id
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async get(id: string): Promise<Schedule | undefined> {
@@ -152,9 +153,9 @@ export class DelayQueueSchedules {
   }
 
   /**
-   * The topic of a schedule, which is told even if its topic cannot be read now: whether somebody may see it comes first.
+   * Returns the topic of a schedule, even if that topic cannot be read now: the check of whether a caller is allowed to see it comes first.
    *
-   * @returns `undefined` if there is none with this id
+   * @returns `undefined` if there is no schedule with this id
    * @throws InvalidArgumentError, BrokerUnavailableError
    * @internal
    */
@@ -166,16 +167,16 @@ export class DelayQueueSchedules {
    * Lists all schedules, in order of their ids.
    *
    * @throws BrokerUnavailableError
-   * @throws ConfigurationError if this process is told another number of partitions or another order of a topic that has one
+   * @throws ConfigurationError if this process's options give a schedule's topic another number of partitions or another order
    */
   async list(): Promise<Schedule[]> {
     return (await this.#all()).map((found) => this.#describe(found));
   }
 
   /**
-   * The same as far as it can be told now, and of which topics it cannot.
+   * Lists the schedules that can be read now, and the topics whose schedules cannot.
    *
-   * @throws BrokerUnavailableError if the list of all does not answer
+   * @throws BrokerUnavailableError if the list of all schedules cannot be read
    * @internal
    */
   async listKnown(): Promise<ListedSchedules> {
@@ -184,9 +185,9 @@ export class DelayQueueSchedules {
   }
 
   /**
-   * What became of the latest occurrence of each, with one call for each that has one.
+   * Returns the outcome of the latest occurrence of each schedule, with one call for each that has one.
    *
-   * @returns in the order of the schedules; `undefined` if it has never occurred, or that cannot be told now
+   * @returns outcomes in the order of the schedules; `undefined` if it has never occurred, or the outcome is unknown now
    * @internal
    */
   async lastRuns(schedules: readonly Schedule[]): Promise<(LastRun | undefined)[]> {
@@ -197,10 +198,10 @@ export class DelayQueueSchedules {
   }
 
   /**
-   * Returns the times of its next occurrences from now on; for a paused schedule, the ones that it would have if it were resumed now.
-   * What is late is not among them, whether it will be caught up or not: {@link Schedule.next} tells of it.
+   * Returns the times of a schedule's next occurrences from now on; for a paused schedule, those it would have if it were resumed now. Late
+   * occurrences are not among them, whether they will be caught up or not: see {@link Schedule.next}.
    *
-   * @param n how many, 1 to 1000; there are fewer if it ends before
+   * @param n number of times, 1 to 1000; fewer are returned if the schedule ends before
    * @returns none if there is no schedule with this id
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
@@ -219,7 +220,7 @@ export class DelayQueueSchedules {
   }
 
   /**
-   * Stops its occurrences until {@link resume}. Messages that it has already published stay.
+   * Stops a schedule's occurrences until {@link resume}. Messages that it has already published stay.
    *
    * @returns whether there is a schedule with this id
    * @throws InvalidArgumentError, BrokerUnavailableError
@@ -230,13 +231,13 @@ export class DelayQueueSchedules {
 
   async #pause(id: string, operation: string | undefined): Promise<boolean> {
     const found = await this.#writes.change(id, paused, operation);
-    // Somebody may have resumed it since, before a repeat of the call above all: what that publishes is to stay.
+    // It may have been resumed since, especially before a repeat of the call: occurrences published after that must stay.
     if (found && (await this.#found.find(id))?.record.state.paused) await this.#takeBack(found);
     return found !== undefined;
   }
 
   /**
-   * Continues with its next occurrence. Occurrences during the pause are not caught up.
+   * Continues a schedule with its next occurrence. Occurrences during the pause are not caught up.
    *
    * @returns whether there is a schedule with this id
    * @throws InvalidArgumentError, BrokerUnavailableError
@@ -269,16 +270,16 @@ export class DelayQueueSchedules {
     const removed = await this.#discard(partition, id);
     await this.#serve(() => store.schedules.unindexSchedule({ id }));
     const record = readable(before);
-    // Between both calls its owner may have published one more.
+    // Its owner may have published one more between the two calls.
     if (record) await this.#takeBack({ partition, record: { ...record, state: { ...record.state, paused: true } } });
-    // It may have been stored again meanwhile; then it is not to be missing in the list.
+    // It may have been stored again meanwhile; then it must not be missing from the list.
     const [found] = await this.#serve(() => store.schedules.getSchedules(partition, [id]));
     if (found) await this.#serve(() => store.schedules.indexSchedule({ id, ...place }));
     return removed;
   }
 
   /**
-   * Publishes its message now, in addition to its occurrences, even if it is paused.
+   * Publishes a schedule's message now, in addition to its occurrences, even if it is paused.
    *
    * @throws InvalidArgumentError if there is no schedule with this id
    * @throws BrokerUnavailableError if it was not confirmed within `publishTimeout`
@@ -320,10 +321,10 @@ export class DelayQueueSchedules {
 
   /**
    * Removes the schedules that a `@RecurringHandler()` once declared and that none declares any more: those of topics that this process
-   * handles and does not declare, and those of topics that no process of the fleet has a handler for, whether or not its intake is stopped.
-   * Schedules of `upsert()` stay.
+   * handles without declaring the schedule, and those of topics that no process of the fleet has a handler for, whether or not its intake
+   * is stopped. Schedules of `upsert()` stay.
    *
-   * @param options with `dryRun: true` it finds them, and removes none
+   * @param options with `dryRun: true` it finds them and removes none
    * @returns the ids of those that were removed, or would be
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
@@ -342,7 +343,7 @@ export class DelayQueueSchedules {
     return pruned;
   }
 
-  /** Does something to a schedule, and writes it down if it is known who does it. One that does not exist has no topic to write down. */
+  /** Changes a schedule, and writes an audit entry if the actor is known. A schedule that does not exist has no topic for the entry. */
   async #act<T>(action: AuditedAction, id: string, options: ActionOptions, act: () => Promise<T>): Promise<T> {
     const actor = actorOf(options);
     assertScheduleId(id);
@@ -364,10 +365,10 @@ export class DelayQueueSchedules {
     const { record, before } = await this.#writes.put(partition, checked, declared);
     if (before) await this.#takeBack({ partition, record: before }, Recurrence.of(record.rule));
     try {
-      // Whoever removes an earlier one at the same time may have taken it off the list.
+      // A concurrent removal of an earlier one may have taken it off the list.
       await this.#enter(entry);
     } catch (error) {
-      // Somebody else has stored it for another topic meanwhile: what was written here would be in no list, and publish for ever.
+      // It was stored for another topic meanwhile: the one written here would be in no list, and publish forever.
       if (error instanceof InvalidArgumentError) await this.#discard(partition, id);
       throw error;
     }
@@ -392,7 +393,7 @@ export class DelayQueueSchedules {
   /**
    * Cancels the occurrences that were published ahead of their time.
    *
-   * @param others has those that stay
+   * @param others recurrence whose occurrences stay
    */
   async #takeBack({ partition, record }: PlacedSchedule, others?: Recurrence): Promise<void> {
     const { store } = this.#dependencies;

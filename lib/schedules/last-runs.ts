@@ -6,23 +6,23 @@ import { toStoredId } from '../messages/stored-id.js';
 import { occurrenceId } from './schedule-record.js';
 import type { Schedule } from './schedule.interface.js';
 
-/** `failed`: it is tried again; `unknown`: it has ended, and nothing of it is kept. */
+/** Outcome of a run. `failed`: it will be retried; `unknown`: it has ended, and nothing of it is kept. */
 export type RunOutcome = 'waiting' | 'running' | 'failed' | 'dead' | 'unknown' | FinishedOutcome;
 
-/** What became of the latest occurrence of a schedule. */
+/** Outcome of the latest occurrence of a schedule. */
 export interface LastRun {
-  /** Of its message. */
+  /** Id of its message. */
   readonly id: string;
   readonly key: string;
   readonly outcome: RunOutcome;
-  /** The name of the error that it failed with, if it has not been handled since. */
+  /** Name of the error that it failed with, if it has not been handled since. */
   readonly failure: string | undefined;
 }
 
 /**
- * Asks what became of the latest occurrence of each, with one call for each that has one.
+ * Reads the outcome of the latest occurrence of each schedule, with one call for each that has one.
  *
- * @returns in the order of the schedules; `undefined` if it has never occurred, or that cannot be told now
+ * @returns outcomes in the order of the schedules; `undefined` if it has never occurred, or the outcome is unknown now
  */
 export async function lastRuns(
   schedules: readonly Schedule[],

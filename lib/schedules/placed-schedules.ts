@@ -12,19 +12,18 @@ import type { TopicRegistry } from '../fleet/topic.registry.js';
 import { assertScheduleId } from './check-schedule.js';
 import { type ScheduleRecord, readSchedule } from './schedule-record.js';
 
-/** Most schedules that one call brings, since their payloads come along. */
+/** Most schedules that one call reads, since their payloads come along. */
 const PAGE = 50;
 
-/** A schedule and the partition that it is in. */
 export interface PlacedSchedule {
   readonly record: ScheduleRecord;
   readonly partition: Partition;
 }
 
-/** A topic of which not all schedules can be told now. */
+/** A topic whose schedules could not all be read. */
 export interface FailedTopic {
   readonly topic: string;
-  /** Those that cannot. */
+  /** Ids of the schedules that could not be read. */
   readonly ids: readonly string[];
   readonly error: DelayQueueError;
 }
@@ -36,7 +35,7 @@ export interface AllSchedules {
 
 type Failure = FailedTopic & { readonly ids: string[] };
 
-/** What one call brings. */
+/** Schedules that one call reads. */
 interface Page {
   readonly partition: Partition;
   readonly ids: string[];
@@ -46,11 +45,11 @@ export interface PlacedSchedulesDependencies {
   readonly store: Pick<Broker, 'schedules' | 'now'>;
   readonly topics: TopicRegistry;
   readonly clock: Clock;
-  /** Longest time for an answer, in milliseconds. */
+  /** Time limit for an answer, in milliseconds. */
   readonly timeout: number;
 }
 
-/** Finds schedules, which stand in a list and in the partitions of their topics. */
+/** Finds schedules, which are kept in a list and in the partitions of their topics. */
 export class PlacedSchedules {
   readonly #dependencies: PlacedSchedulesDependencies;
 
@@ -59,7 +58,7 @@ export class PlacedSchedules {
   }
 
   /**
-   * What the list says of a schedule, whatever can be told of its topic.
+   * Returns the list's entry of a schedule, even if its topic cannot be read.
    *
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
@@ -80,9 +79,9 @@ export class PlacedSchedules {
   }
 
   /**
-   * In the order of their ids, a page at a time of each partition.
+   * Returns all schedules in the order of their ids; reads each partition a page at a time.
    *
-   * @throws BrokerUnavailableError if the list of all does not answer
+   * @throws BrokerUnavailableError if the list of all schedules cannot be read
    */
   async all(): Promise<AllSchedules> {
     const { store } = this.#dependencies;
@@ -136,7 +135,7 @@ export class PlacedSchedules {
     return topics.knownPartitions(topic) ?? this.serve(() => topics.partitions(topic));
   }
 
-  /** The clock that decides about a partition, in whole milliseconds. */
+  /** Returns the time on the clock that decides about a partition, in whole milliseconds. */
   now(partition: Partition): number {
     return Math.round(this.#dependencies.store.now(partition));
   }
@@ -148,7 +147,7 @@ export class PlacedSchedules {
   }
 }
 
-/** A fault of ours is no failure to be told. */
+/** Notes a failure. An internal bug is not reported as one, but thrown. */
 function note(failures: Map<string, Failure>, topic: string, ids: readonly string[], error: unknown): void {
   if (!(error instanceof DelayQueueError)) throw error;
   const known = failures.get(topic);
@@ -156,7 +155,7 @@ function note(failures: Map<string, Failure>, topic: string, ids: readonly strin
   else failures.set(topic, { topic, ids: [...ids], error });
 }
 
-/** What another program has written over counts as not there: it can be stored anew. */
+/** Reads a found schedule. One that another program has written over counts as missing: it can be stored anew. */
 export function readable(found: FoundSchedule | undefined): ScheduleRecord | undefined {
   if (!found) return undefined;
   try {

@@ -8,16 +8,16 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Occurrences of a day or of an hour that lie wholly in a time. */
+/** Occurrences of a day or an hour that lies wholly in a range. */
 interface WholeSpan {
   readonly times: number;
-  /** Epoch milliseconds. */
+  /** End of the day or hour, in epoch milliseconds. */
   readonly end: number;
 }
 
-/** At which seconds, minutes and hours a cron expression occurs on a day on which it does and no clock is changed. */
+/** Hours, minutes and seconds at which a cron expression occurs, on a day when it does and the clocks do not change. */
 class TimesOfDay {
-  /** Days first. In milliseconds, and how often, from the first one in each. */
+  /** Spans, the day first: length and first occurrence in milliseconds, and number of occurrences. */
   readonly #spans: readonly { readonly length: number; readonly first: number; readonly times: number }[];
 
   constructor(expression: string) {
@@ -36,9 +36,9 @@ class TimesOfDay {
   }
 
   /**
-   * The day or the hour that an occurrence is the first one of, if all of it lies before the end and no clock is changed that day.
+   * Returns the day or the hour whose first occurrence this is, if it ends by `last` and the clocks do not change that day.
    *
-   * @param next an occurrence, epoch milliseconds, as is `last`
+   * @param next an occurrence; like `last`, in epoch milliseconds
    */
   wholeSpan(next: number, last: number, timeZone: string): WholeSpan | undefined {
     const offset = offsetAt(next, timeZone);
@@ -53,22 +53,25 @@ class TimesOfDay {
   }
 }
 
-/** How many of the values of a field match, and when the first of them is, in milliseconds from the begin of what it divides. */
+/**
+ * Returns how many values of a field match, and the first of them in milliseconds from the start of the day, hour or minute that they
+ * divide.
+ */
 function matches(fields: string, count: number, unit: number): { first: number; times: number } {
   const cron = new Cron(`${fields} * * *`, { timezone: 'UTC', mode: '6-part', paused: true });
   const values = Array.from({ length: count }, (_, i) => i * unit).filter((time) => cron.match(new Date(time)));
   return { first: values[0] ?? 0, times: values.length };
 }
 
-/** When a schedule publishes. Times are epoch milliseconds. */
+/** Rule for the times at which a schedule publishes. Times are epoch milliseconds. */
 export type StoredRule = {
   readonly startAt: number | undefined;
   readonly endAt: number | undefined;
 } & (
   | {
-      /** Milliseconds. */
+      /** Interval in milliseconds. */
       readonly every: number;
-      /** When the schedule was first stored; the intervals count from there if there is no `startAt`. */
+      /** Time when the schedule was first stored; the intervals count from there if there is no `startAt`. */
       readonly anchor: number;
     }
   | { readonly cron: string; readonly timeZone: string }
@@ -80,16 +83,16 @@ export const MIN_INTERVAL = 100;
 /** Most occurrences of a cron expression that are counted one by one. */
 export const MOST_COUNTED = 1000;
 
-/** Most rules that are remembered: to read one takes longer than to use it. */
+/** Most rules that are remembered: reading one takes longer than using it. */
 const MOST_KNOWN = 1000;
 
-/** The times at which a schedule publishes. */
+/** Computes the times at which a schedule publishes. */
 export class Recurrence {
-  /** By their text. */
+  /** Known recurrences by the text of their rules. */
   static readonly #known = new Map<string, Recurrence>();
 
   /**
-   * The times of a rule that is stored.
+   * Returns the recurrence of a stored rule.
    *
    * @throws InvalidArgumentError if this machine does not know the time zone, or the cron expression cannot be read, or has no time
    */
@@ -113,14 +116,14 @@ export class Recurrence {
     this.#cron = 'cron' in rule ? readCron(rule.cron, rule.timeZone) : undefined;
   }
 
-  /** The first occurrence at this time or later. */
+  /** Returns the first occurrence at this time or later. */
   from(time: number): number | undefined {
     const { startAt, endAt } = this.#rule;
     const next = this.#from(Math.max(time, startAt ?? time));
     return next === undefined || next > (endAt ?? Infinity) ? undefined : next;
   }
 
-  /** The first occurrence after this time. */
+  /** Returns the first occurrence after this time. */
   after(time: number): number | undefined {
     return this.from(Math.floor(time) + 1);
   }
@@ -130,7 +133,10 @@ export class Recurrence {
     return this.from(time) === time;
   }
 
-  /** @param first an occurrence that is not after `until` */
+  /**
+   * Returns the last occurrence up to `until`.
+   * @param first an occurrence that is not after `until`
+   */
   lastUntil(first: number, until: number): number {
     if ('every' in this.#rule) {
       const { every, endAt = Infinity } = this.#rule;
@@ -141,7 +147,7 @@ export class Recurrence {
     return Math.max(first, last?.getTime() ?? first);
   }
 
-  /** How many occurrences there are from one to another, both included; of a cron expression at most {@link MOST_COUNTED}. */
+  /** Returns the number of occurrences from one to another, both included; for a cron expression at most {@link MOST_COUNTED}. */
   count(first: number, last: number): number {
     if ('every' in this.#rule) return Math.round((last - first) / this.#rule.every) + 1;
     this.#times ??= new TimesOfDay(this.#rule.cron);
@@ -163,10 +169,10 @@ export class Recurrence {
   }
 }
 
-/** Five or six fields, or a nickname; croner reads other things, too. */
+/** Five or six fields, or a nickname; croner accepts other texts, too. */
 const CRON = /^(?:@\w+|\S+(?: \S+){4,5})$/;
 
-/** In the words of croner, which counts days and months from 0. */
+/** Returns croner's reason; croner counts days and months from 0. */
 function reasonOf({ message }: Error): string {
   return message
     .replace(/^CronPattern: /, '')
@@ -183,7 +189,7 @@ function readCron(expression: string, timeZone: string): Cron {
     const cron = new Cron(expression, {
       timezone: timeZone,
       mode: '5-or-6-parts',
-      // As Vixie cron: what has no `*` is once a day for each of its times, also when the clocks are changed.
+      // Like Vixie cron: an expression without `*` occurs once a day at each of its times, even when the clocks change.
       fixedTimeRule: 'no-wildcard',
       paused: true,
     });

@@ -13,30 +13,30 @@ import type { PayloadSerializer } from '../messages/serializer.js';
 import type { OccurrenceSeries } from '../store/schedules/occurrence.js';
 import { SEPARATOR, toStoredId } from '../messages/stored-id.js';
 
-/** The id of the message of an occurrence: whoever publishes it, it is the same. */
+/** Returns the message id of an occurrence: the same in every process that publishes it. */
 export function occurrenceId(schedule: string, time: number): string {
   return `${schedule}@${new Date(time).toISOString()}`;
 }
 
-/** The id of a message that somebody has asked for; none that is published at its time has the same. */
+/** Returns the id of a message that was requested; it differs from that of every regular occurrence. */
 export function extraId(schedule: string, time: number, word: string): string {
   return `${occurrenceId(schedule, time)}/${word}`;
 }
 
-/** The same for somebody who may ask again: the operation has a name, and its message the same id each time. */
+/** Does the same for a request that can be repeated: its operation has a name, and its message the same id each time. */
 export function namedExtraId(schedule: string, operation: string): string {
   return `${schedule}@${operation}`;
 }
 
-/** What the stored ids of all messages of a schedule have in common. */
+/** Returns the parts that the stored ids of all messages of a schedule share. */
 export function seriesOf(schedule: string, key: string): OccurrenceSeries {
   return { prefix: toStoredId(`${schedule}@`), suffix: SEPARATOR + key };
 }
 
 /**
- * A stored schedule as applications see it.
+ * Converts a stored schedule to the form that applications see.
  *
- * @param next its next occurrence, epoch milliseconds
+ * @param next its next occurrence, in epoch milliseconds
  */
 export function toSchedule(
   { id, rule, key, catchUp, overlap, declared, state, stored }: ScheduleRecord,
@@ -71,45 +71,45 @@ function optionalDate(time: number | undefined): Date | undefined {
   return time === undefined ? undefined : toDate(time);
 }
 
-/** How far a schedule has come. Times are epoch milliseconds. */
+/** Progress of a schedule. Times are epoch milliseconds. */
 export interface ScheduleState {
   readonly paused: boolean;
-  /** `undefined` while it is paused, and once it has ended. */
+  /** Next occurrence; `undefined` while it is paused, and once it has ended. */
   readonly next: number | undefined;
-  /** The latest occurrence that was published. */
+  /** Latest occurrence that was published. */
   readonly last: number | undefined;
   readonly missed: number;
-  /** What a later version has put behind, as it is written. */
+  /** Text that a later version has appended, unchanged. */
   readonly rest?: string;
 }
 
-/** What a schedule publishes, and when. */
+/** Definition of a schedule: its rule and options. */
 export interface DefinedSchedule {
   readonly rule: StoredRule;
   readonly catchUp: NonNullable<ScheduleRule['catchUp']>;
   readonly overlap: NonNullable<ScheduleRule['overlap']>;
-  /** Of its messages. */
+  /** Key of its messages. */
   readonly key: string;
   readonly declared: boolean;
-  /** What a later version has stored besides. */
+  /** Further fields that a later version has stored. */
   readonly others?: Readonly<Record<string, unknown>>;
 }
 
-/** A schedule that was read from what is stored. */
+/** A schedule as read from Redis. */
 export interface ScheduleRecord extends DefinedSchedule {
   readonly id: string;
-  /** As it is stored. */
+  /** Stored form of the schedule. */
   readonly stored: StoredSchedule;
   readonly state: ScheduleState;
 }
 
-/** A number for each write, so that nobody takes one state for another that has the same times. */
+/** Length of the random word of each write, which tells states with the same times apart. */
 const REVISION_BYTES = 9;
 
 const NONE = '-';
 const STATE = /^[\w-]{1,40} (active|paused) (-|\d{1,16}) (-|\d{1,16}) (\d{1,15})( [^\n]*)?$/;
 
-/** The state as it is written: a random word, whether it is paused, the next and the latest occurrence, how many were missed. */
+/** Encodes a state: a random word, whether it is paused, the next and the latest occurrence, the number of missed ones. */
 export function encodeState({ paused, next, last, missed, rest = '' }: ScheduleState): string {
   const revision = randomBytes(REVISION_BYTES).toString('base64url');
   return `${revision} ${paused ? 'paused' : 'active'} ${next ?? NONE} ${last ?? NONE} ${missed}${rest}`;
@@ -131,7 +131,7 @@ export function readSchedule(stored: StoredSchedule): ScheduleRecord {
   throw new SerializationError(`Schedule '${stored.id}' cannot be read. Another program may have written over it.`);
 }
 
-/** Whether both lead to the same messages. The time of publishing, in front of an envelope, is not compared. */
+/** Whether both lead to the same messages. The publish time at the start of an envelope is not compared. */
 export function isSameContent(a: ScheduleContent, b: ScheduleContent): boolean {
   const isSame = a.definition === b.definition || isDeepStrictEqual(parse(a.definition), parse(b.definition));
   return isSame && behindTime(a.envelope) === behindTime(b.envelope);

@@ -18,17 +18,16 @@ import {
 } from './schedule-record.js';
 import { anchorOf, startedState } from './starting-state.js';
 
-/** How often a schedule that changes while it is being changed is looked at again. */
+/** Most tries to change a schedule that others change at the same time. */
 const MAX_TRIES = 50;
 
-/** A schedule as it was written. */
 export interface WrittenSchedule {
   readonly record: ScheduleRecord;
-  /** As it was; `undefined` if there was none, or it has the same rule. */
+  /** Schedule before the write; `undefined` if there was none, or it has the same rule. */
   readonly before: ScheduleRecord | undefined;
 }
 
-/** Writes schedules, each time from the state that it has seen, so that nobody's change is lost. */
+/** Writes schedules, each time based on the state that it has seen, so that no change of others is lost. */
 export class ScheduleWrites {
   readonly #store: Pick<Broker, 'schedules'>;
   readonly #found: PlacedSchedules;
@@ -40,7 +39,7 @@ export class ScheduleWrites {
     this.#lanes = lanes;
   }
 
-  /** Writes a schedule unless it is as it should be. */
+  /** Writes a schedule unless it is up to date. */
   async put(partition: Partition, checked: CheckedSchedule, declared: boolean): Promise<WrittenSchedule> {
     const { id, key, catchUp, overlap, envelope } = checked;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -66,9 +65,9 @@ export class ScheduleWrites {
   }
 
   /**
-   * Writes a schedule even if its state stays: so a call from before, which nobody waits for any more, finds another one than it has seen.
+   * Writes a schedule even if its state stays the same, so that an earlier call that was given up finds a state that it has not seen.
    *
-   * @param operation names the change, which may be made again under this name
+   * @param operation name of the change, under which it can be repeated
    * @returns the schedule as it was
    */
   async change(

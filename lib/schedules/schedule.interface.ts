@@ -3,7 +3,7 @@ import type { PublishOptions } from '../messages/publish-options.interface.js';
 import type { Duration } from '../time/duration.js';
 
 /**
- * When a schedule publishes: at an interval (`every`), or at the times of a `cron` expression.
+ * Times at which a schedule publishes: at an interval (`every`), or by a `cron` expression.
  *
  * @publicApi
  */
@@ -15,7 +15,7 @@ export interface ScheduleRule {
    * `@hourly`, `@daily`, `@weekly`, `@monthly` and `@yearly`. At most 1,000 characters.
    */
   cron?: string;
-  /** The time zone of `cron`, an IANA name such as `'Europe/Berlin'`. @defaultValue 'UTC' */
+  /** Time zone of `cron`, an IANA name such as `'Europe/Berlin'`. @defaultValue 'UTC' */
   timeZone?: string;
   /**
    * No occurrence comes before this time (a number is epoch milliseconds). With `every`, this is the first occurrence, and all others
@@ -25,8 +25,8 @@ export interface ScheduleRule {
   /** No occurrence comes after this time. @defaultValue it never ends */
   endAt?: Date | number;
   /**
-   * Which occurrences to publish after an outage: none of them, only the latest, or all. An occurrence that is at most 20 s late, such as
-   * after the crash of a process, is always published. @defaultValue 'latest'
+   * Occurrences to publish after an outage: none of them, only the latest, or all. An occurrence that is at most 20 s late, such as after
+   * the crash of a process, is always published. @defaultValue 'latest'
    */
   catchUp?: 'none' | 'latest' | 'all';
   /**
@@ -37,7 +37,7 @@ export interface ScheduleRule {
 }
 
 /**
- * How the messages of a schedule are published. Their ids and due times are those of its occurrences.
+ * Options of the messages of a schedule. Their ids and due times follow from its occurrences.
  *
  * @publicApi
  */
@@ -45,7 +45,7 @@ export interface ScheduledMessageOptions extends Pick<
   PublishOptions,
   'attempts' | 'backoff' | 'timeout' | 'expireAfter' | 'headers' | 'tags'
 > {
-  /** The key of all its messages, which places them in a partition. You can't change it later. @defaultValue the id of the schedule */
+  /** Key of all its messages, which determines their partition. You can't change it later. @defaultValue the id of the schedule */
   key?: string;
 }
 
@@ -60,47 +60,50 @@ export interface PruneOptions extends ActionOptions {
 }
 
 /**
- * A schedule as it is stored.
+ * A stored schedule.
  *
  * @publicApi
  */
 export interface Schedule<T = unknown> {
-  /** Names the schedule. */
+  /** Id of the schedule. */
   readonly id: string;
-  /** Where its messages go. */
+  /** Topic of its messages. */
   readonly topic: string;
-  /** Where its messages are in the topic. */
+  /** Partition of its messages in the topic. */
   readonly partition: number;
-  /** The key of its messages; the id, if it was stored without one. */
+  /** Key of its messages; the id if it was stored without one. */
   readonly key: string;
-  /** The payload of its messages, read with the topic's serializer, if any. `undefined` if it can't be read. */
+  /** Payload of its messages, read with the topic's serializer, if any. `undefined` if it can't be read. */
   readonly payload: T;
-  /** The headers of its messages. */
+  /** Headers of its messages. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The interval in milliseconds, if it has no cron expression. */
+  /** Interval in milliseconds, if it has no cron expression. */
   readonly every: number | undefined;
-  /** The cron expression, if it has no interval. */
+  /** Cron expression, if it has no interval. */
   readonly cron: string | undefined;
-  /** The time zone of the expression. */
+  /** Time zone of the expression. */
   readonly timeZone: string | undefined;
   /** No occurrence comes before this time. */
   readonly startAt: Date | undefined;
   /** No occurrence comes after this time. */
   readonly endAt: Date | undefined;
-  /** Which occurrences are published after an outage. */
+  /** Occurrences that are published after an outage. */
   readonly catchUp: NonNullable<ScheduleRule['catchUp']>;
   /** Whether an occurrence is published while an earlier one waits, runs or retries. */
   readonly overlap: NonNullable<ScheduleRule['overlap']>;
   /** Whether it publishes nothing until it is resumed. */
   readonly paused: boolean;
-  /** Whether a handler of a Nest application declares it. Once none does any more, it can be pruned. @see RecurringHandler, DelayQueueSchedules.prune */
+  /**
+   * Whether a handler of a Nest application declares it. Once no handler does, it can be pruned. @see RecurringHandler,
+   * DelayQueueSchedules.prune
+   */
   readonly declared: boolean;
-  /** The time of its next occurrence; `undefined` if it is paused or has ended. */
+  /** Time of its next occurrence; `undefined` if it is paused or has ended. */
   readonly next: Date | undefined;
-  /** The latest occurrence that was published; `undefined` before the first. */
+  /** Latest occurrence that was published; `undefined` before the first. */
   readonly last: Date | undefined;
   /**
-   * How many occurrences were not published, because of an outage or because an earlier one was not over. For a cron expression, one
+   * Number of occurrences that were not published, because of an outage or because an earlier one was not over. For a cron expression, one
    * outage counts as at most 1,000.
    */
   readonly missed: number;

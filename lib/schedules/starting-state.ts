@@ -1,17 +1,19 @@
 import { Recurrence } from './recurrence.js';
 import type { ScheduleRecord, ScheduleState } from './schedule-record.js';
 
-/** How long before its time an occurrence is published, in milliseconds: as a message, it is on time then, however many have the same. */
+/**
+ * Time by which an occurrence is published ahead, in milliseconds: its message is then on time, however many occurrences share that time.
+ */
 export const AHEAD = 2000;
 
-/** Where the intervals of a stored schedule count from; `undefined` if it has none. */
+/** Returns the time from which the intervals of a stored schedule count; `undefined` if it has none. */
 export function anchorOf(known: ScheduleRecord | undefined): number | undefined {
   return known && 'every' in known.rule ? known.rule.anchor : undefined;
 }
 
 /**
- * The state of a schedule whose rule counts from now on. It begins behind what the rule before it has published ahead of its time, as far as both
- * have that: the message is there already.
+ * Returns the state of a schedule whose rule applies from now on. It starts after the occurrences that the earlier rule has published ahead
+ * of their time and that both rules have: their messages exist already.
  */
 export function startedState(recurrence: Recurrence, before: ScheduleRecord | undefined, now: number): ScheduleState {
   if (!before) return { paused: false, next: recurrence.from(now), last: undefined, missed: 0 };
@@ -22,17 +24,17 @@ export function startedState(recurrence: Recurrence, before: ScheduleRecord | un
   return { ...started, next: firstFrom(recurrence, started, now) };
 }
 
-/** The state of a schedule that is paused. Occurrences that were published ahead of their time are taken back, and may come after all. */
+/** Returns the state of a paused schedule. Occurrences that were published ahead of their time are taken back, and can still come later. */
 export function pausedState(state: ScheduleState, now: number): ScheduleState {
   return { ...state, paused: true, next: undefined, last: lastWithout(state, now) };
 }
 
-/** The latest occurrence, if those are taken back that were published ahead of their time. */
+/** Returns the latest occurrence without those that were published ahead of their time and are taken back. */
 function lastWithout({ last }: ScheduleState, now: number): number | undefined {
   return last !== undefined && isAhead(last, now) ? now : last;
 }
 
-/** Whether an occurrence was published ahead of its time; where the clock was set back, it has come. */
+/** Whether an occurrence was published ahead of its time; one further ahead has already come, before the clock was set back. */
 function isAhead(last: number, now: number): boolean {
   return last > now && last <= now + 2 * AHEAD;
 }
@@ -42,7 +44,10 @@ export function firstFrom(recurrence: Recurrence, { last }: ScheduleState, now: 
   return recurrence.from(last === undefined ? now : Math.max(now, last + 1));
 }
 
-/** The occurrences that were published ahead of their time; of one that is paused, those that may have been, too, and were not taken back. */
+/**
+ * Yields the occurrences that were published ahead of their time; for a paused schedule, also those that may have been and were not taken
+ * back.
+ */
 export function* timesAhead(
   { rule, state: { paused, last = 0 } }: ScheduleRecord,
   now: number,
@@ -60,7 +65,7 @@ export function* timesAhead(
   for (let time = recurrence.from(now); time !== undefined && time <= end; time = recurrence.after(time)) yield time;
 }
 
-/** The next occurrence from now on, also if it was published ahead of its time. */
+/** Returns the next occurrence from now on, including one that was published ahead of its time. */
 export function upcoming(record: ScheduleRecord, now: number): number | undefined {
   const [ahead] = record.state.paused ? [] : timesAhead(record, now);
   return ahead ?? record.state.next;

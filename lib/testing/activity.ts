@@ -2,18 +2,18 @@ import { ConfigurationError } from '../errors/options.errors.js';
 import { nextTurn, realTime } from './real-time.js';
 
 /**
- * Turns of the event loop without a call of the broker after which nothing goes on any more. The runtime never lets more
- * than one pass between two calls; the others are for application code that reacts to an event.
+ * Number of turns of the event loop without a broker call after which everything is quiet. The runtime never lets more than one pass
+ * between two calls; the others are for application code that reacts to an event.
  */
 const QUIET_TURNS = 3;
 
-/** Deliveries at one point in time that no test makes on purpose. */
+/** Number of deliveries at one point in time that no test makes on purpose. */
 const ENDLESS = 20_000;
 
-/** What goes on in the applications under test: calls of handlers, and calls of the broker. */
+/** Tracks the activity of the applications under test: handler calls and broker calls. */
 export class Activity {
   readonly #patience: number;
-  /** The calls of handlers that run, and the real time at which waiting for them began. */
+  /** Running handler calls, with the real time at which waiting for them began. */
   readonly #running = new Map<symbol, number | undefined>();
   #hasBegun = false;
   #calls = 0;
@@ -21,31 +21,31 @@ export class Activity {
   #latestTopic = '';
   #onCall: () => void = () => {};
 
-  /** @param patience how long a handler is waited for, in milliseconds of real time */
+  /** @param patience longest wait for a handler, in milliseconds of real time */
   constructor(patience: number) {
     this.#patience = patience;
   }
 
-  /** Whether an application has booted, so that there is somebody to handle what falls due. */
+  /** Whether an application has booted, so that messages that fall due are handled. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
 
-  /** To be called when an application has booted. */
+  /** Call this when an application has booted. */
   booted(): void {
     this.#hasBegun = true;
   }
 
-  /** To be called whenever an application calls a broker. */
+  /** Call this whenever an application calls a broker. */
   called(): void {
     this.#calls++;
     this.#onCall();
   }
 
   /**
-   * To be called when a handler is, with so many messages.
+   * Call this when a handler is called, with the number of its messages.
    *
-   * @returns to be called at its end
+   * @returns a function to call at its end
    */
   handling(topic: string, deliveries: number): () => void {
     const call = Symbol();
@@ -60,10 +60,10 @@ export class Activity {
   }
 
   /**
-   * Resolves once nothing goes on: no handler runs, and no call follows from what happened. A handler that takes longer
-   * than the patience is not waited for, now or later.
+   * Resolves once everything is quiet: no handler runs, and no further call follows. A handler that takes longer than the patience is not
+   * waited for, now or later.
    *
-   * @throws ConfigurationError if it does not end
+   * @throws ConfigurationError if the activity does not end
    */
   async quiet(): Promise<void> {
     const limit = this.#deliveries + ENDLESS;
@@ -77,7 +77,7 @@ export class Activity {
     }
   }
 
-  /** How long any handler that runs is still worth waiting for. */
+  /** Returns the longest time that a running handler is still worth waiting for. */
   #patienceLeft(): number {
     const now = realTime.now();
     let longest = 0;

@@ -8,7 +8,7 @@ import { DelayQueueHarness } from './delay-queue.harness.js';
 import type { HarnessOptions } from './virtual-time.js';
 
 /**
- * Injection token of the {@link DelayQueueHarness} of a connection; without a name, the class itself.
+ * Returns the injection token of the {@link DelayQueueHarness} of a connection; without a name, the class itself.
  *
  * @publicApi
  */
@@ -17,8 +17,8 @@ export function getDelayQueueHarnessToken(connection: string = DEFAULT_CONNECTIO
 }
 
 /**
- * `DelayQueueModule` on a broker in this process, with a clock that the test moves. It takes the same options, so it can be given
- * those of the application. It provides the same, and also a {@link DelayQueueHarness}.
+ * `DelayQueueModule` on a broker in this process, with a clock that the test moves. It takes the same options, so those of the application
+ * work. It provides the same, and also a {@link DelayQueueHarness}.
  *
  * @example
  * ```ts
@@ -34,18 +34,18 @@ export function getDelayQueueHarnessToken(connection: string = DEFAULT_CONNECTIO
  */
 @Module({ imports: [DiscoveryModule] })
 export class DelayQueueTestingModule extends DelayQueueModule {
-  /** `redis` has no effect. Each application that is made of the module has a harness of its own. */
+  /** Returns the module of a connection. `redis` has no effect. Each application made from the module has its own harness. */
   static override forRoot(options: DelayQueueModuleOptions = {}, harness: HarnessOptions = {}): DynamicModule {
     return onHarness(super.forRoot(options), options.name, harness);
   }
 
-  /** As `DelayQueueModule.forRootAsync()`. */
+  /** Works like `DelayQueueModule.forRootAsync()`. */
   static override forRootAsync(options: DelayQueueAsyncOptions, harness: HarnessOptions = {}): DynamicModule {
     return onHarness(super.forRootAsync(options), options.name, harness);
   }
 }
 
-/** Of two providers with the same token Nest takes the later one. */
+/** Adds the harness to a module. Of two providers with the same token Nest takes the later one. */
 function onHarness(definition: DynamicModule, connection = DEFAULT_CONNECTION, options: HarnessOptions): DynamicModule {
   const token = getDelayQueueHarnessToken(connection);
   const providers: Provider[] = [
@@ -58,7 +58,7 @@ function onHarness(definition: DynamicModule, connection = DEFAULT_CONNECTION, o
   ];
   return {
     ...definition,
-    // Read when Nest makes the application, like those of the module itself.
+    // Read when Nest creates the application, like those of the module itself.
     get providers() {
       return [...(definition.providers ?? []), ...providers, ...twinProviders([token])];
     },

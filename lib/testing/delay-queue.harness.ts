@@ -29,7 +29,7 @@ const NOT_USED =
   `compile(), with the name of the connection if it has one; then call init() of the module or the application.`;
 
 /**
- * What the harness needs of a `TestingModuleBuilder` of `@nestjs/testing`.
+ * Part of a `TestingModuleBuilder` of `@nestjs/testing` that the harness needs.
  *
  * @publicApi
  */
@@ -40,9 +40,9 @@ export interface OverridableModule {
 }
 
 /**
- * The world of a test: a clock that stands still until it is moved, and a broker in this process. {@link DelayQueueTestingModule}
- * provides one; {@link override} puts one under an application that imports `DelayQueueModule`.
- * Several applications may share one, as the processes of a fleet share a Redis.
+ * The world of a test: a clock that stands still until it is moved, and a broker in this process. {@link DelayQueueTestingModule} provides
+ * one; {@link override} puts one under an application that imports `DelayQueueModule`. Several applications can share one, as the processes
+ * of a fleet share a Redis.
  *
  * @example
  * ```ts
@@ -65,14 +65,14 @@ export class DelayQueueHarness {
   /** @internal */
   readonly backend: TestBackend;
   readonly #time: VirtualTime;
-  /** Names the harness as a caller of `cancel`. */
+  /** Name of the harness as a caller of `cancel`. */
   readonly #caller = uuidv7();
   #sequence = 0;
 
   /** @throws InvalidArgumentError */
   constructor(options?: HarnessOptions);
   /**
-   * @param time of the harness whose clock this one has
+   * @param time that of the harness whose clock this one shares
    * @internal
    */
   constructor(options: HarnessOptions, time: VirtualTime);
@@ -81,14 +81,14 @@ export class DelayQueueHarness {
     this.backend = new TestBackend(time);
   }
 
-  /** The time of the clock. Every due time is on it. */
+  /** Time of the clock. Every due time is on it. */
   get now(): Date {
     return new Date(this.#time.clock.now());
   }
 
   /**
-   * Makes a harness for another connection of the same application, with a broker of its own and the clock of this one. Moving
-   * one of them moves both.
+   * Creates a harness for another connection of the same application, with its own broker and the clock of this one. Moving one of them
+   * moves both.
    */
   withSameClock(): DelayQueueHarness {
     return new DelayQueueHarness({}, this.#time);
@@ -98,8 +98,8 @@ export class DelayQueueHarness {
    * Puts this harness in the place of Redis and the clock, wherever the application imports `DelayQueueModule`; with `connection`, of the
    * connection with this name.
    *
-   * @param builder what `Test.createTestingModule()` returns
-   * @param options `connection`: the name of the connection; @defaultValue 'default'. Each takes a harness of its own, see
+   * @param builder result of `Test.createTestingModule()`
+   * @param options `connection`: the name of the connection; @defaultValue 'default'. Each connection takes its own harness, see
    * {@link withSameClock}
    * @returns the same builder
    * @throws InvalidArgumentError
@@ -114,11 +114,10 @@ export class DelayQueueHarness {
   }
 
   /**
-   * Moves time forward. All that falls due on the way happens in order of due time, each at its time: deliveries (also of messages that
+   * Moves time forward. Everything that falls due on the way happens at its time, in order of due time: deliveries (also of messages that
    * handlers publish), retries, timeouts, ends of leases.
    *
-   * The application has to be initialized. Before each step and at the end it waits for handlers, in real time too, as long as `patience`
-   * allows.
+   * The application has to be initialized. Before each step and at the end it waits for handlers, in real time too, up to `patience`.
    *
    * @throws InvalidArgumentError, and ConfigurationError if no application on this harness is initialized
    */
@@ -143,7 +142,7 @@ export class DelayQueueHarness {
   }
 
   /**
-   * Waits until all that is due now was handled, and does not move time.
+   * Waits until everything that is due now has been handled, without moving time.
    *
    * @throws ConfigurationError if no application on this harness is initialized
    */
@@ -152,9 +151,9 @@ export class DelayQueueHarness {
   }
 
   /**
-   * Every message that was published to a topic so far, in order, without those that were refused or ignored as duplicates.
+   * Returns all messages published to a topic so far, in order, without those that were refused or ignored as duplicates.
    *
-   * @throws InvalidArgumentError if it is no topic
+   * @throws InvalidArgumentError if it is no valid topic
    */
   published<T>(topic: TopicRef<T>): RecordedMessage<T>[] {
     const name = checkedTopicName(topic);
@@ -163,10 +162,10 @@ export class DelayQueueHarness {
   }
 
   /**
-   * The messages of a topic that wait now, in order of due time, with the `attempts` spent and the `failure` of the last one; neither those
-   * that are being handled nor dead letters.
+   * Returns the messages of a topic that wait now, in order of due time, with the `attempts` spent and the `failure` of the last one;
+   * neither those being handled nor dead letters.
    *
-   * @throws InvalidArgumentError if it is no topic
+   * @throws InvalidArgumentError if it is no valid topic
    */
   scheduled<T>(topic: TopicRef<T>): WaitingMessage<T>[] {
     const name = checkedTopicName(topic);
@@ -175,9 +174,9 @@ export class DelayQueueHarness {
   }
 
   /**
-   * The dead letters of a topic, in order of their death, with `diedAt`, `attempts` and `failure`.
+   * Returns the dead letters of a topic, in order of their death, with `diedAt`, `attempts` and `failure`.
    *
-   * @throws InvalidArgumentError if it is no topic
+   * @throws InvalidArgumentError if it is no valid topic
    */
   deadLetters<T>(topic: TopicRef<T>): HarnessDeadLetter<T>[] {
     const name = checkedTopicName(topic);
@@ -186,8 +185,8 @@ export class DelayQueueHarness {
   }
 
   /**
-   * Forgets what was published, and removes every message that waits, is dead, or is kept as finished, for tests that share an application.
-   * Handlers that run go on.
+   * Forgets published messages, and removes every message that waits, is dead, or is kept as finished, for tests that share an application.
+   * Running handlers go on.
    */
   async clear(): Promise<void> {
     const { published, stored, embedded } = this.backend;
@@ -207,8 +206,8 @@ export class DelayQueueHarness {
   }
 
   /**
-   * Takes the broker out of reach, as if Redis were gone: its calls reject with `BrokerUnavailableError` until
-   * {@link reconnect}. Callers repeat their calls on the clock, so a publish only gives up after {@link advance}.
+   * Makes the broker unreachable, as if Redis were gone: its calls reject with `BrokerUnavailableError` until {@link reconnect}. Callers
+   * repeat their calls on the clock, so a publish gives up only after {@link advance}.
    */
   disconnect(): void {
     this.backend.outages.begin();
@@ -232,10 +231,11 @@ export class DelayQueueHarness {
   }
 
   /**
-   * Lets the next call of an operation fail, with an `error` if you give one, or the next `times`. With `lostReply` it takes effect, but
+   * Makes the next call of an operation fail, or the next `times` calls, with `error` if given. With `lostReply` the call takes effect, but
    * the caller does not get the reply.
    *
-   * The application repeats such calls on the clock, for the first time after 25 ms. Calls of several `failNext` fail one after another.
+   * The application repeats such calls on the clock, for the first time after 25 ms. Failures of several `failNext` calls follow one after
+   * another.
    *
    * @throws InvalidArgumentError
    */

@@ -7,10 +7,10 @@ import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { Clock } from '../time/clock.js';
 import { sleep } from '../time/sleep.js';
 
-/** For how long calls fail at once, in milliseconds. */
+/** Time for which calls fail at once, in milliseconds. */
 const FAST_FAILURES = 60_000;
 
-/** After that a call fails once so much of the outage so far has passed again. */
+/** Share of the outage so far after which a later call fails. */
 const SHARE = 0.1;
 
 interface Outage {
@@ -19,8 +19,8 @@ interface Outage {
 }
 
 /**
- * Takes the broker out of reach and brings it back. Whoever is refused tries again, four times a second; so the longer an
- * outage lasts the later calls fail, and a month of it costs hundreds of repeats, not ten million.
+ * Makes the broker unreachable and brings it back. Refused callers try again, four times a second; so the longer an outage lasts, the later
+ * calls fail, and a month of it costs hundreds of repeats, not ten million.
  */
 export class Outages {
   readonly #clock: Clock;
@@ -42,7 +42,7 @@ export class Outages {
     for (const listener of this.#listeners) listener();
   }
 
-  /** @param listener called whenever the broker can be reached again */
+  /** @param listener called whenever the broker is reachable again */
   onEnd(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -68,16 +68,16 @@ function refusal(): BrokerUnavailableError {
 }
 
 /**
- * How operations fail.
+ * Options of `failNext()`.
  *
  * @publicApi
  */
 export interface FaultOptions {
-  /** How many calls fail, 1 or more. @defaultValue 1 */
+  /** Number of calls that fail, 1 or more. @defaultValue 1 */
   times?: number;
-  /** What they reject with. @defaultValue a `BrokerUnavailableError` that may pass */
+  /** Error that they reject with. @defaultValue a `BrokerUnavailableError` that may pass */
   error?: Error;
-  /** Whether they take effect, and only their replies are lost. @defaultValue false */
+  /** Whether they take effect and only their replies are lost. @defaultValue false */
   lostReply?: boolean;
 }
 
@@ -87,12 +87,12 @@ interface Fault {
   remaining: number;
 }
 
-/** Failures that a test has asked for, in the order in which they come. */
+/** Failures that a test has planned, in order. */
 export class Faults {
   readonly #operations: readonly BrokerOperation[];
   readonly #planned = new Map<BrokerOperation, Fault[]>();
 
-  /** @param operations that there are */
+  /** @param operations all that exist */
   constructor(operations: readonly BrokerOperation[]) {
     this.#operations = operations;
   }
@@ -108,7 +108,7 @@ export class Faults {
     this.#planned.set(operation, [...planned, { error, lostReply, remaining: times }]);
   }
 
-  /** Makes a call, or lets it fail if that was planned. */
+  /** Makes a call, or fails it as planned. */
   async around(call: BrokerCall): Promise<unknown> {
     const fault = this.#next(call.operation);
     if (!fault) return call.run();

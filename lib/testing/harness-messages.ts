@@ -6,16 +6,16 @@ import type { Failure } from '../messages/failure.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import { fromStoredId } from '../messages/stored-id.js';
 
-/** A message as it was published. */
+/** A message as published. */
 export interface Published {
   readonly partition: Partition;
   readonly storedId: string;
   readonly envelope: string;
-  /** Epoch milliseconds. */
+  /** Due time in epoch milliseconds. */
   readonly dueAt: number;
 }
 
-/** Keeps what was published, by topic. */
+/** Keeps published messages by topic. */
 export class PublishedMessages {
   readonly #byTopic = new Map<string, Published[]>();
   readonly #latestCalls = new Map<string, number>();
@@ -35,7 +35,7 @@ export class PublishedMessages {
     for (const { storedId, envelope, dueAt } of messages) list.push({ partition, storedId, envelope, dueAt });
   }
 
-  /** A call is made again if its reply was lost. */
+  /** Whether a call is a repeat: it is made again if its reply was lost. */
   #isRepeat({ topic, index }: Partition, { caller, sequence }: CallId): boolean {
     const name = `${topic}:${index}:${caller}`;
     const isRepeat = this.#latestCalls.get(name) === sequence;
@@ -45,7 +45,7 @@ export class PublishedMessages {
 }
 
 /**
- * What a message was published with. Times in milliseconds. `undefined`: the handler's, or else the topic's.
+ * Settings that a message was published with. Times in milliseconds. `undefined` if the handler's apply, or else the topic's.
  *
  * @publicApi
  */
@@ -62,45 +62,45 @@ export interface MessageSettings {
  * @publicApi
  */
 export interface HarnessMessage<T = unknown> {
-  /** Names the message. */
+  /** Id of the message. */
   readonly id: string;
-  /** Its key; the id, if it was published without one. */
+  /** Its key; the id if it was published without one. */
   readonly key: string;
-  /** Where it was published. */
+  /** Topic that it was published to. */
   readonly topic: string;
-  /** Where it is in the topic. */
+  /** Index of its partition in the topic. */
   readonly partition: number;
-  /** As it will be delivered, read from JSON by the topic's serializer, if any. `undefined` if the serializer cannot read it. */
+  /** Payload as it will be delivered, read from JSON by the topic's serializer, if any. `undefined` if the serializer cannot read it. */
   readonly payload: T;
-  /** As they were published. */
+  /** Headers as they were published. */
   readonly headers: Readonly<Record<string, string>>;
-  /** When it was published, on the clock of the harness. */
+  /** Time when it was published, on the clock of the harness. */
   readonly publishedAt: Date;
-  /** When it is due, on the clock of the harness. */
+  /** Time when it is due, on the clock of the harness. */
   readonly dueAt: Date;
-  /** The options of its delivery that it was published with: `attempts`, `backoff`, `timeout` and `expireAfter`. */
+  /** Delivery options that it was published with: `attempts`, `backoff`, `timeout` and `expireAfter`. */
   readonly settings: MessageSettings;
 }
 
 /**
- * A message that was published.
+ * A published message.
  *
  * @publicApi
  */
 export interface RecordedMessage<T = unknown> extends HarnessMessage<T> {
-  /** From {@link publishedAt} to {@link dueAt}, in milliseconds; 0 if it was due at once. */
+  /** Time from {@link publishedAt} to {@link dueAt}, in milliseconds; 0 if it was due at once. */
   readonly delay: number;
 }
 
 /**
- * A message that waits. Its {@link dueAt} is when it comes next.
+ * A waiting message. Its {@link dueAt} is the time of its next delivery.
  *
  * @publicApi
  */
 export interface WaitingMessage<T = unknown> extends HarnessMessage<T> {
-  /** Attempts spent so far. */
+  /** Number of attempts spent so far. */
   readonly attempts: number;
-  /** Why its last attempt failed; `undefined` before the first failure. */
+  /** Failure of its last attempt; `undefined` before the first failure. */
   readonly failure: Failure | undefined;
 }
 
@@ -111,21 +111,20 @@ export interface WaitingMessage<T = unknown> extends HarnessMessage<T> {
  */
 export interface HarnessDeadLetter<T = unknown> extends Omit<HarnessMessage<T>, 'dueAt'> {
   readonly diedAt: Date;
-  /** Attempts spent. */
+  /** Number of attempts spent. */
   readonly attempts: number;
-  /** Why it died. */
+  /** Reason why it died. */
   readonly failure: Failure;
 }
 
 /**
- * The former name of {@link HarnessDeadLetter}, kept for compatibility. `DeadLetter` of `nestjs-delay-queue` is another type: a
- * dead letter as `@OnDeadLetter()` hooks are given it.
+ * Former name of {@link HarnessDeadLetter}, kept for compatibility. `DeadLetter` of `nestjs-delay-queue` is another type: a dead letter as
+ * `@OnDeadLetter()` hooks get it.
  *
  * @publicApi
  */
 export type DeadLetter<T = unknown> = HarnessDeadLetter<T>;
 
-/** A message and where it is stored. */
 export interface Placed {
   readonly partition: Partition;
   readonly stored: StoredMessage;

@@ -1,4 +1,4 @@
-// The testing kit, `nestjs-delay-queue/testing`: what is not named here may change at any time.
+// The testing kit, `nestjs-delay-queue/testing`: anything not exported here can change at any time.
 
 export { DelayQueueHarness, type OverridableModule } from './delay-queue.harness.js';
 export { DelayQueueTestingModule, getDelayQueueHarnessToken } from './delay-queue-testing.module.js';

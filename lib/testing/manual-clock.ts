@@ -5,7 +5,7 @@ interface PendingTimer extends Timer {
   readonly callback: () => void;
 }
 
-/** A clock that stands still until it is told to move. */
+/** A clock that stands still until it is moved. */
 export class ManualClock implements Clock {
   readonly #timers = new Set<PendingTimer>();
   readonly #onMove: (now: number) => void;
@@ -24,7 +24,7 @@ export class ManualClock implements Clock {
     return this.#now;
   }
 
-  /** When the next timer fires, in epoch milliseconds; `undefined` if none is set. */
+  /** Time when the next timer fires, in epoch milliseconds; `undefined` if none is set. */
   get nextTimerAt(): number | undefined {
     return this.#earliest()?.fireAt;
   }
@@ -40,8 +40,8 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Moves time forward and fires what falls due on the way, in order of time. Between two timers the promises they
-   * resolved get to run, so what they set in motion happens at their time, not at the end.
+   * Moves time forward and fires the timers on the way, in order of time. Between two timers the promises that they resolved get to run, so
+   * their effects happen at their time, not at the end.
    *
    * @param delay milliseconds
    */
@@ -67,7 +67,7 @@ export class ManualClock implements Clock {
     return true;
   }
 
-  /** Moves time forward to `time` (epoch milliseconds), past what would fall due on the way. Never moves back. */
+  /** Moves time forward to `time` (epoch milliseconds) without firing the timers on the way. Never moves back. */
   moveTo(time: number): void {
     if (time <= this.#now) return;
     this.#now = time;
@@ -83,7 +83,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets every promise chain that needs no I/O run to its end: chains may hop through a few turns of the event loop. */
+/** Lets every promise chain without I/O run to its end: a chain can take a few turns of the event loop. */
 async function settlePromises(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,8 +1,8 @@
-// Taken when this file is loaded: a test may put fake timers in the place of the global ones.
+// Taken when this file is loaded: a test can replace the global timers with fake ones.
 const { setImmediate, setTimeout, clearTimeout } = globalThis;
 const now = performance.now.bind(performance);
 
-/** The time that passes while a test runs, whatever its clocks say. In milliseconds. */
+/** Real time that passes while a test runs, whatever its clocks say, in milliseconds. */
 export const realTime = { now, setTimeout, clearTimeout };
 
 /** Resolves in the next turn of the event loop. */

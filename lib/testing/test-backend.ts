@@ -29,7 +29,7 @@ interface TestingBrokerOptions {
   readonly published: PublishedMessages;
 }
 
-/** The broker as an application under test has it: watched, and failing when the test says so. */
+/** Returns the broker for an application under test: watched, and failing when the test demands it. */
 function testingBroker({ embedded, activity, faults, outages, published }: TestingBrokerOptions): Broker {
   const recorded = wrapBroker(embedded, (call) => recordPublished(call, embedded, published));
   const ping = async (): Promise<void> => {
@@ -38,7 +38,7 @@ function testingBroker({ embedded, activity, faults, outages, published }: Testi
   };
   const failing = async (call: BrokerCall): Promise<unknown> => {
     activity.called();
-    // Nobody moves the clock while an application boots.
+    // The clock does not move while an application boots.
     if (call.operation === 'connect') outages.assertNone();
     await outages.assertReachable();
     return faults.around(call);
@@ -49,7 +49,7 @@ function testingBroker({ embedded, activity, faults, outages, published }: Testi
   });
 }
 
-/** What took effect counts as published, even if its reply is lost. */
+/** Makes a call, and records what it published, even if its reply is lost. */
 async function recordPublished(call: BrokerCall, broker: Broker, published: PublishedMessages): Promise<unknown> {
   if (call.operation === 'publishOccurrence') {
     const [partition, id, { storedId, dueAt }] = call.args;
@@ -71,8 +71,8 @@ async function recordPublished(call: BrokerCall, broker: Broker, published: Publ
 }
 
 /**
- * Tells of each call of a handler and of its schema, until nothing of it runs any more. What was claimed does not run yet: it may have
- * to wait for the time that its limits permit.
+ * Reports each call of a handler and of its schema as activity, until nothing of it runs any more. A claimed message does not count yet: it
+ * may have to wait until its limits permit a call.
  */
 function watchCalls(handler: MessageHandler, activity: Activity): MessageHandler {
   return {
@@ -113,10 +113,10 @@ interface PlacedMessage {
   readonly stored: StoredMessage;
 }
 
-/** What is not limited: a test wants all. */
+/** Arguments without limits: a test wants all messages. */
 const ALL = { limit: 1e6, max_bytes: 1e12, since: '-inf', till: 'inf', after_score: '', after_id: '', fields: 'edf' };
 
-/** Looks at what a broker in this process keeps, and answers at once. */
+/** Reads the messages that a broker in this process keeps, synchronously. */
 export class StoredMessages {
   readonly #broker: EmbeddedBroker;
 
@@ -129,14 +129,14 @@ export class StoredMessages {
     return (data.call('HKEYS', toBytes(keys.fleet.topics)) as string[]).map(fromBytes).toSorted();
   }
 
-  /** All that a topic holds in this state, in order of {@link StoredMessage.at}. */
+  /** Returns all messages of a topic in this state, in order of {@link StoredMessage.at}. */
   list(topic: string, state: 'scheduled' | 'dead'): PlacedMessage[] {
     return this.#partitionsOf(topic)
       .flatMap((partition) => this.#listed(partition, state).map((stored) => ({ partition, stored })))
       .toSorted((a, b) => a.stored.at - b.stored.at);
   }
 
-  /** Of all topics. */
+  /** Removes the finished messages of all topics. */
   forgetFinished(): void {
     const { data, keys } = this.#broker;
     for (const partition of this.topics.flatMap((topic) => this.#partitionsOf(topic))) {
@@ -166,8 +166,8 @@ const NO_REDIS =
   'overrideProvider(DELAY_QUEUE_REDIS).useValue(…).';
 
 /**
- * What connections stand on in a test: a broker in this process, and a clock that the test moves. A connection may belong to another
- * copy of this package than the testing kit, but not to another version.
+ * Foundation of connections in a test: a broker in this process, and a clock that the test moves. A connection can belong to another copy
+ * of this package than the testing kit, but not to another version.
  */
 export class TestBackend implements Backend {
   readonly clock: Clock;
@@ -180,7 +180,7 @@ export class TestBackend implements Backend {
   readonly published = new PublishedMessages();
   readonly broker: Broker;
   readonly #time: VirtualTime;
-  /** Of the applications on this backend. */
+  /** Options of the applications on this backend. */
   readonly #options: ResolvedOptions[] = [];
 
   constructor(time: VirtualTime) {
@@ -194,9 +194,7 @@ export class TestBackend implements Backend {
     this.broker = testingBroker({ embedded, activity: time.activity, faults, outages, published });
   }
 
-  /**
-   * Heartbeats are years apart: if anything ticked while nothing happens, a month would take as long as all its heartbeats.
-   */
+  /** Sets heartbeats years apart: if anything ticked while nothing happens, a month would take as long as all its heartbeats. */
   resolve(given: DelayQueueModuleOptions, version: string): ResolvedOptions {
     if (version !== VERSION) {
       throw new ConfigurationError(
@@ -222,17 +220,17 @@ export class TestBackend implements Backend {
     this.#time.activity.booted();
   }
 
-  /** A handler that hangs is given up by a timer, which nobody else would let fire. */
+  /** Lets time run: a hanging handler is given up by a timer, which would not fire otherwise. */
   async whileStopping(stopping: Promise<void>): Promise<void> {
     await this.#time.runDuring(stopping);
   }
 
-  /** Whether an application was made on it, booted or not. */
+  /** Whether an application was created on it, booted or not. */
   get isUsed(): boolean {
     return this.#options.length > 0;
   }
 
-  /** What the applications say makes the payloads of a topic readable. */
+  /** Returns the serializer that the applications set for the payloads of a topic. */
   serializerOf(topic: string): PayloadSerializer | undefined {
     return this.#options
       .map(({ topicSettings }) => topicSettings(topic).serializer)

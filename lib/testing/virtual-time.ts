@@ -12,18 +12,18 @@ import { Activity } from './activity.js';
  * @publicApi
  */
 export interface HarnessOptions {
-  /** When time begins; a number is epoch milliseconds. @defaultValue `Date.now()` */
+  /** Time at the start; a number is epoch milliseconds. @defaultValue `Date.now()` */
   now?: Date | number;
   /**
-   * How long to wait for a handler, in real time, at most 10 min. One that takes longer goes on, but time no longer stands still for it, so
+   * Longest wait for a handler, in real time, at most 10 min. One that takes longer goes on, but time no longer stands still for it, so
    * that a test can see its timeout.
    *
    * @defaultValue 250
    */
   patience?: Duration;
   /**
-   * Called with the time at the beginning, and with each time that the clock moves to, before anything is delivered at that
-   * time. It lets a faked `Date` follow: `onTick: (now) => vi.setSystemTime(now)`. @defaultValue none
+   * Called with the time at the start, and with each time that the clock moves to, before anything is delivered at that time. It lets a
+   * faked `Date` follow: `onTick: (now) => vi.setSystemTime(now)`. @defaultValue none
    */
   onTick?: (now: Date) => void;
 }
@@ -31,7 +31,7 @@ export interface HarnessOptions {
 const DEFAULT_PATIENCE = 250;
 const LONGEST_PATIENCE = 10 * 60_000;
 
-/** A clock that moves from timer to timer, each time as soon as nothing goes on any more. It makes one move at a time. */
+/** Moves a clock from timer to timer, each time as soon as everything is quiet, one move at a time. */
 export class VirtualTime {
   readonly clock: ManualClock;
   readonly activity: Activity;
@@ -47,7 +47,7 @@ export class VirtualTime {
     onTick(new Date(begin));
   }
 
-  /** @param target returns the time to move to, in epoch milliseconds; called when the moves before are done */
+  /** @param target returns the time to move to, in epoch milliseconds; called when earlier moves are done */
   async moveTo(target: () => number): Promise<void> {
     await this.#afterOthers(async () => {
       const end = target();
@@ -57,7 +57,7 @@ export class VirtualTime {
     });
   }
 
-  /** Lets time run by itself until the work is done, which may wait for timers that nobody else would let fire. */
+  /** Lets time run by itself until the work is done, which may wait for timers that would not fire otherwise. */
   async runDuring<T>(work: Promise<T>): Promise<T> {
     const hasEnded = probe(work);
     await this.#afterOthers(async () => {
@@ -83,7 +83,7 @@ export function toEpoch(name: string, value: unknown): number {
   return time;
 }
 
-/** Tells whether a promise is settled. */
+/** Returns a function that tells whether a promise is settled. */
 function probe(work: Promise<unknown>): () => boolean {
   let ended = false;
   const end = (): void => {

@@ -1,12 +1,12 @@
-/** A timer that was set on a {@link Clock}. */
+/** A timer set on a {@link Clock}. */
 export interface Timer {
   /** Stops the timer; afterwards, or once it has fired, this does nothing. */
   cancel(): void;
 }
 
-/** Time as the runtime sees it, so that tests can move it by hand. */
+/** Time as the runtime sees it; tests can move it by hand. */
 export interface Clock {
-  /** Milliseconds since the epoch, with fractions. Never goes backwards, so it drifts from a wall clock that was set. */
+  /** Returns milliseconds since the epoch, with fractions. Never goes backwards, so it drifts from a wall clock that is set. */
   now(): number;
   /** Calls `callback` once, `delay` milliseconds from now (at once if it is 0 or less). Any length is allowed. */
   setTimer(delay: number, callback: () => void): Timer;
@@ -15,10 +15,10 @@ export interface Clock {
 /** Longest delay `setTimeout` can hold (2³¹ − 1 ms, 24.8 days); a longer one would fire after 1 ms. */
 const MAX_TIMEOUT = 2 ** 31 - 1;
 
-/** Kept, since it stays the same, and asking for it costs half as much as asking for the time. */
+/** Cached, since it never changes, and reading it costs half as much as reading the time. */
 const { timeOrigin } = performance;
 
-/** The clock of this process. */
+/** Clock of this process. */
 export class SystemClock implements Clock {
   now(): number {
     return timeOrigin + performance.now();

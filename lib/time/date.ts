@@ -2,32 +2,32 @@ import { isDate } from '../checks/kinds.js';
 import { describe } from '../checks/describe.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 
-/** What a time from outside may be, in a sentence. */
+/** Allowed forms of a time from outside, as part of a sentence. */
 export const TIME_FORMS = "ISO 8601 with its zone, such as '2026-12-24T18:00:00Z', or epoch milliseconds";
 
-/** Both the date and the zone must be said: a time without one would be that of whichever machine reads it. */
+/** Pattern of a time. Date and zone are required: a time without a zone would depend on the machine that reads it. */
 const ISO = /^\d{4}-\d\d-(\d\d)T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
 
-/** Epoch milliseconds of a time in ISO 8601 with its zone; `undefined` if it is none. */
+/** Returns the epoch milliseconds of a time in ISO 8601 with its zone; `undefined` if it is not one. */
 export function isoToEpoch(text: string): number | undefined {
   const [, day] = ISO.exec(text) ?? [];
   if (day === undefined) return undefined;
-  // A day that the month does not have would be one of the next month.
+  // A day that the month does not have would become one of the next month.
   const date = Date.parse(`${text.slice(0, 10)}T00:00Z`);
   if (Number.isNaN(date) || new Date(date).getUTCDate() !== Number(day)) return undefined;
   const time = Date.parse(text);
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** The latest time that a `Date` can hold, in epoch milliseconds. What is stored beyond it is damaged. */
+/** Latest time that a `Date` can hold, in epoch milliseconds. Stored times beyond it are damaged. */
 export const MAX_TIME = 8_640_000_000_000_000;
 
-/** A valid date, whatever the number: what other programs have stored may lie beyond all dates. */
+/** Returns a valid date for any number: times stored by other programs can lie beyond all dates. */
 export function toDate(time: number): Date {
   return new Date(Math.max(-MAX_TIME, Math.min(time, MAX_TIME)));
 }
 
-/** What to give in place of a date of a library, as the end of an error message; empty for anything else. */
+/** Returns the end of an error message with the right way to give a library's date object; empty for anything else. */
 export function adviceOnDate(value: unknown): string {
   if (typeof value !== 'object' || value === null) return '';
   const way = ['toJSDate()', 'toDate()', 'epochMilliseconds'].find((name) => name.replace('()', '') in value);
@@ -35,9 +35,9 @@ export function adviceOnDate(value: unknown): string {
 }
 
 /**
- * A time that callers give, in whole epoch milliseconds, rounded up.
+ * Returns a caller's time in whole epoch milliseconds, rounded up.
  *
- * @throws InvalidArgumentError if it is given and is none
+ * @throws InvalidArgumentError if it is given but not a valid time
  */
 export function optionalTime(name: string, value: Date | number | undefined): number | undefined {
   if (value === undefined) return undefined;

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from './clock.js';
 import { onAbort } from './sleep.js';
 
-/** What {@link within} rejects with if time is up. */
+/** Error with which {@link within} rejects if time is up. */
 export class TimeUp extends Error {
   constructor(timeout: number) {
     super(`No answer within ${timeout} ms`);
@@ -9,16 +9,16 @@ export class TimeUp extends Error {
 }
 
 export interface DeadlineOptions {
-  /** Ends the waiting early, as if time were up. */
+  /** Ends the wait early, as if time were up. */
   readonly signal?: AbortSignal | undefined;
-  /** Makes the error when time is up. @defaultValue a {@link TimeUp} */
+  /** Returns the error when time is up. @defaultValue a {@link TimeUp} */
   readonly error?: () => Error;
 }
 
 /**
- * Waits for a promise, but not for longer than `timeout` milliseconds; what the promise stands for goes on by itself.
+ * Waits for a promise for at most `timeout` milliseconds; the work behind the promise goes on by itself.
  *
- * @throws TimeUp, or the error of the options, if time is up; else what the promise rejects with
+ * @throws TimeUp, or the error of the options, if time is up; else the promise's own error
  */
 export async function within<T>(
   clock: Clock,

@@ -1,19 +1,19 @@
 import type { Clock, Timer } from './clock.js';
 
-/** The broker's clock, as this process estimates it. */
+/** Clock of the broker, as this process estimates it. */
 export interface EstimatedClock {
-  /** Epoch milliseconds with fractions. */
+  /** Returns epoch milliseconds with fractions. */
   now(): number;
-  /** Calls the listener when the estimate has stepped. Returns what ends that. */
+  /** Calls the listener when the estimate has stepped. Returns a function that ends it. */
   onStep(listener: () => void): () => void;
 }
 
-/** The local clock, which makes no steps. */
+/** Returns the local clock, which makes no steps. */
 export function localClock(clock: Clock): EstimatedClock {
   return { now: () => clock.now(), onStep: () => () => {} };
 }
 
-/** Fires once when a point on the broker's clock is reached, also if that clock is set meanwhile. Of several points the earliest counts. */
+/** Fires once when the broker's clock reaches a point, even if that clock is set meanwhile. Of several points the earliest counts. */
 export class DueTimer {
   readonly #clock: Clock;
   readonly #brokerClock: EstimatedClock;
@@ -28,7 +28,7 @@ export class DueTimer {
     this.#onDue = onDue;
   }
 
-  /** @param at epoch milliseconds on the broker's clock; in the past: fires at once */
+  /** @param at epoch milliseconds on the broker's clock; if in the past, it fires at once */
   arm(at: number): void {
     if (at >= this.#at) return;
     this.#at = at;
@@ -36,7 +36,7 @@ export class DueTimer {
     if (this.#at !== Infinity) this.#unlisten ??= this.#brokerClock.onStep(() => this.#look());
   }
 
-  /** When it fires, epoch milliseconds on the broker's clock; `Infinity` if it is not armed. */
+  /** Time when it fires, in epoch milliseconds on the broker's clock; `Infinity` if it is not armed. */
   get at(): number {
     return this.#at;
   }
@@ -49,7 +49,7 @@ export class DueTimer {
     this.#at = Infinity;
   }
 
-  /** Fires if it is time, else waits for as long as the broker's clock now says. */
+  /** Fires if it is time, else waits for the rest by the broker's clock. */
   #look(): void {
     this.#timer?.cancel();
     const remaining = this.#at - this.#brokerClock.now();

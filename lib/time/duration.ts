@@ -3,9 +3,9 @@ import { InvalidArgumentError } from '../errors/options.errors.js';
 import { describe } from '../checks/describe.js';
 
 /**
- * A length of time: milliseconds, or a number with a unit, in the syntax of the `ms` package: `'30s'`, `'5m'`, `'1.5h'`,
- * `'2 days'`. Units are `ms`, `s`, `m` (minutes), `h`, `d`, `w` and `y`, and their names. Several may follow one another:
- * `'1h30m'`. `'M'` is refused, since it could mean minutes or months; so is a text without a unit, but `'0'`.
+ * A length of time: milliseconds, or a number with a unit, in the syntax of the `ms` package: `'30s'`, `'5m'`, `'1.5h'`, `'2 days'`. Units
+ * are `ms`, `s`, `m` (minutes), `h`, `d`, `w` and `y`, and their names. Several can follow one another: `'1h30m'`. `'M'` is refused, since
+ * it could mean minutes or months; so is a text without a unit, except `'0'`.
  *
  * @publicApi
  */
@@ -13,10 +13,10 @@ export type Duration = number | string;
 
 const UNITS = 'ms, s, m (minutes), h, d, w, y';
 
-/** A number with a unit. The sign is for parts that stand alone. */
+/** Pattern of a number with a unit. A sign is only for single parts. */
 const PART = /\d*\.?\d+\s*[a-z]+/gi;
 
-/** From the longest to the shortest, in milliseconds; a year has 365.25 days. */
+/** Units from the longest to the shortest, in milliseconds; a year has 365.25 days. */
 const WORDS: readonly (readonly [length: number, name: string])[] = [
   [365.25 * 24 * 60 * 60 * 1000, 'year'],
   [24 * 60 * 60 * 1000, 'day'],
@@ -28,8 +28,8 @@ const WORDS: readonly (readonly [length: number, name: string])[] = [
 /**
  * Turns a duration into whole milliseconds, rounded up.
  *
- * @param name what the duration is called in the error message
- * @throws InvalidArgumentError if it is no duration, or outside `min` (default 0) to `max` (default unbounded)
+ * @param name the duration's name in the error message
+ * @throws InvalidArgumentError if it is not a duration, or outside `min` (default 0) to `max` (default unbounded)
  */
 export function parseDuration(name: string, value: unknown, bounds: { min?: number; max?: number } = {}): number {
   const { min = 0, max = Number.MAX_SAFE_INTEGER } = bounds;
@@ -51,7 +51,7 @@ export function parseDuration(name: string, value: unknown, bounds: { min?: numb
   return rounded;
 }
 
-/** In the longest unit that needs no fraction: `10 years`, `90 seconds`, `1500 ms`. */
+/** Describes a duration in the longest unit that needs no fraction: `10 years`, `90 seconds`, `1500 ms`. */
 export function describeDuration(milliseconds: number): string {
   const [length, name] = WORDS.find(([unit]) => milliseconds >= unit && milliseconds % unit === 0) ?? [];
   if (length === undefined) return `${milliseconds} ms`;
@@ -60,7 +60,7 @@ export function describeDuration(milliseconds: number): string {
 }
 
 function parseText(value: unknown): number | undefined {
-  // `ms` throws on an empty string and on more than 100 characters, and answers undefined to what it cannot read.
+  // `ms` throws on an empty string and on more than 100 characters, and returns undefined for text that it cannot read.
   if (typeof value !== 'string' || value.length === 0 || value.length > 100) return undefined;
   if (isAmbiguous(value) || !hasUnit(value)) return undefined;
   const parts = value.match(PART) ?? [];
@@ -68,12 +68,14 @@ function parseText(value: unknown): number | undefined {
   return parts.reduce((sum, part) => sum + ms(part as ms.StringValue), 0);
 }
 
-/** `ms` reads a capital M as minutes. */
+/** Whether a text uses a capital M, which `ms` reads as minutes. */
 function isAmbiguous(value: string): boolean {
   return /\d\s*M(?![A-Za-z])/.test(value);
 }
 
-/** `ms` takes a number alone for milliseconds, which is not what everybody who writes `'30'` means. Nothing needs no unit. */
+/**
+ * Whether a text has a unit. `ms` takes a bare number for milliseconds, but not everyone who writes `'30'` means that. Zero needs no unit.
+ */
 function hasUnit(value: string): boolean {
   return /[a-z]/i.test(value) || Number(value) === 0;
 }

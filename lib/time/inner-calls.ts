@@ -1,15 +1,15 @@
-/** Called with the end of what still runs. */
+/** Called with the end of the calls that still run. */
 export type Outlived = (ended: Promise<void>) => void;
 
 /**
- * Calls that are made within another one, and may go on when that has ended: an interceptor or a middleware may give up waiting. Two
- * runs of one message must not overlap, so whoever made the outer call has to know.
+ * Tracks calls within another one that can outlive it: an interceptor or a middleware can give up waiting. Two runs of one message must not
+ * overlap, so the caller of the outer one has to know.
  */
 export class InnerCalls {
   #running = 0;
   readonly #onIdle: (() => void)[] = [];
 
-  /** @returns has to be called at the end of the call */
+  /** @returns a function to call at the end of the call */
   begin(): () => void {
     this.#running++;
     return () => {
@@ -35,9 +35,9 @@ export class InnerCalls {
 }
 
 /**
- * Makes a call, and tells before it settles if calls within it still run.
+ * Makes a call, and reports before it settles if calls within it still run.
  *
- * @param call has to begin its inner calls with what it is given
+ * @param call has to begin its inner calls on the given tracker
  */
 export async function withInnerCalls<T>(
   call: (inner: InnerCalls) => Promise<T>,

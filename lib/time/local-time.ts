@@ -5,31 +5,31 @@ import { InvalidArgumentError } from '../errors/options.errors.js';
 /**
  * A time as the clocks of a time zone show it.
  *
- * A time that such clocks leave out, when summer time begins, is as much later as they are put forward: 02:30 becomes 03:30. One
- * that they show twice, when it ends, is the first of both.
+ * A time that such clocks skip when summer time begins moves forward as they do: 02:30 becomes 03:30. A time that they show twice when it
+ * ends means the first of both.
  *
  * @publicApi
  */
 export interface LocalTime {
-  /** Date and time without an offset, such as `'2026-12-24T18:00'`; seconds and milliseconds may follow. */
+  /** Date and time without an offset, such as `'2026-12-24T18:00'`; seconds and milliseconds can follow. */
   local: string;
-  /** A name of the IANA time zone database, such as `'Europe/Berlin'`. */
+  /** Name in the IANA time zone database, such as `'Europe/Berlin'`. */
   timeZone: string;
 }
 
 const LOCAL = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?$/;
 
-/** No clock is changed twice within this time before and after any moment, in milliseconds. */
+/** Time before and after any moment within which no clock changes twice, in milliseconds. */
 const DAY = 24 * 60 * 60 * 1000;
 
-/** Making one takes a hundred times as long as using it. A zone may be spelt in many ways. */
+/** Most cached formats. Creating one takes a hundred times as long as using it, and a zone can be spelt in many ways. */
 const MOST_FORMATS = 1000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /**
- * @param name what the time is called in error messages
+ * @param name the time's name in error messages
  * @returns epoch milliseconds
- * @throws InvalidArgumentError if it is no such time
+ * @throws InvalidArgumentError if it is not a local time
  */
 export function localToEpoch(name: string, time: LocalTime): number {
   assertOptions(name, time, ['local', 'timeZone']);
@@ -45,7 +45,7 @@ export function localToEpoch(name: string, time: LocalTime): number {
 /** @throws InvalidArgumentError if this machine knows no such time zone */
 export function assertTimeZone(name: string, timeZone: unknown): asserts timeZone is string {
   try {
-    // From Node.js 22 on an offset passes for a zone, which a process with Node.js 20 could not read.
+    // From Node.js 22 on an offset is accepted as a zone, which a process with Node.js 20 could not read.
     if (typeof timeZone === 'string' && !/^[+-]/.test(timeZone) && formatOf(timeZone)) return;
   } catch {
     // Falls through.
@@ -55,7 +55,7 @@ export function assertTimeZone(name: string, timeZone: unknown): asserts timeZon
   );
 }
 
-/** What a clock has to show, as if it were UTC. */
+/** Returns the time that a clock has to show, as if it were UTC. */
 function parseLocal(name: string, local: unknown): number {
   const [, ...fields] = (typeof local === 'string' && LOCAL.exec(local)) || [];
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = fields
@@ -64,7 +64,7 @@ function parseLocal(name: string, local: unknown): number {
   const shown = new Date(0);
   shown.setUTCFullYear(year, month - 1, day);
   shown.setUTCHours(hour, minute, second, Number((fields[6] ?? '').padEnd(3, '0')));
-  // A day or an hour that does not exist would be moved on.
+  // A day or an hour that does not exist would roll over.
   const isExact = shown.getUTCMonth() === month - 1 && shown.getUTCDate() === day && shown.getUTCHours() === hour;
   if (fields.length > 0 && isExact && minute < 60 && second < 60) return shown.getTime();
   throw new InvalidArgumentError(
@@ -73,7 +73,7 @@ function parseLocal(name: string, local: unknown): number {
   );
 }
 
-/** How much the clocks of a time zone are ahead of UTC at a time, in milliseconds. */
+/** Returns the time by which the clocks of a time zone are ahead of UTC at `time`, in milliseconds. */
 export function offsetAt(time: number, timeZone: string): number {
   const seconds = Math.floor(time / 1000) * 1000;
   const shown: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {};

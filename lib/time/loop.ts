@@ -6,16 +6,16 @@ export interface LoopOptions {
   /**
    * Does the work once. Neither throws nor rejects.
    *
-   * @returns milliseconds until the next run at the latest; with nothing it waits for a request
+   * @returns longest time until the next run, in milliseconds; if nothing, it waits for a request
    */
   readonly run: () => Promise<number | void> | number | void;
-  /** Whether a request waits for the end of the turn of the event loop, so that those of one turn have one run. */
+  /** Whether a request waits for the end of the turn of the event loop, so that all requests of one turn share one run. */
   readonly gather?: boolean;
 }
 
 /**
- * Work that is done again and again: when it is asked for, and at the time that the last run has named. One run at a time:
- * a request during a run leads to exactly one more after it, however many requests there are.
+ * Repeats work on request, and at the time that the last run has named, one run at a time: any number of requests during a run lead to
+ * exactly one more after it.
  */
 export class Loop implements Startable {
   readonly #options: LoopOptions;
@@ -36,7 +36,7 @@ export class Loop implements Startable {
     return this.#running;
   }
 
-  /** Whether it does nothing, and has no time set at which it will. */
+  /** Whether it does nothing and has no run planned. */
   get resting(): boolean {
     return !this.#running && !this.#timer;
   }
@@ -62,7 +62,7 @@ export class Loop implements Startable {
     await this.#run;
   }
 
-  /** The same for those who need not know when it has ended. */
+  /** Does the same, for callers that need not know when it ends. */
   poke(): void {
     if (this.#running) this.#again = true;
     else if (!this.#stopped) {
@@ -71,7 +71,7 @@ export class Loop implements Startable {
     }
   }
 
-  /** Runs in so many milliseconds, unless it runs before. */
+  /** Runs after `delay` milliseconds, unless it runs before. */
   later(delay: number): void {
     if (this.#stopped) return;
     const at = this.#options.clock.now() + delay;

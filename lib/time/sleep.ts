@@ -1,10 +1,10 @@
 import type { Clock } from './clock.js';
 
-/** Whoever waits for a signal: many calls may be given the same one, and Node takes eleven listeners for a leak. */
+/** Listeners by their signal: many calls can share a signal, and Node warns of a leak at eleven listeners. */
 const WAITING = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls a listener when a signal aborts; one that has aborted already calls nobody.
+ * Calls a listener when a signal aborts; a signal that has aborted already calls none.
  *
  * @returns a function that ends it
  */

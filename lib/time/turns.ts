@@ -1,15 +1,15 @@
-/** After so much work in a row everything else of the process has its turn, in milliseconds. */
+/** Time of uninterrupted work after which the rest of the process gets its turn, in milliseconds. */
 const SLICE = 10;
 
 /**
- * Work of the processor that many ask for at once, such as when an outage ends. One piece comes after the other, and the event loop is never
- * kept busy for longer than a slice and the piece that ends it.
+ * Queues CPU-bound work that many callers request at once, such as when an outage ends. The pieces run one after the other, and the event
+ * loop is never busy for longer than a slice and the piece that ends it.
  */
 export class Turns {
   #latest: Promise<unknown> = Promise.resolve();
   #spent = 0;
 
-  /** @returns what `work` returns, or rejects with what it throws */
+  /** @returns the result of `work`; rejects with its error */
   take<T>(work: () => T): Promise<T> {
     const result = this.#latest.then(async () => {
       if (this.#spent >= SLICE) {

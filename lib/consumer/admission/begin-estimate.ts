@@ -3,26 +3,27 @@ import type { Clock } from '../../time/clock.js';
 import { sleep } from '../../time/sleep.js';
 import { ExpectedTime, mixed } from './expected-time.js';
 
-/** The least for which deliveries may begin, in milliseconds: timers are not exact. */
+/** Shortest window in which deliveries can begin, in milliseconds: timers are not exact. */
 const LEAST_SLACK = 20;
 
-/** How exactly the clock of Redis is known, in milliseconds. */
+/** Precision to which the clock of Redis is known, in milliseconds. */
 export const EXACTNESS = 2;
 
-/** A little more than what was measured. */
+/** Safety factor on measured times. */
 const MARGIN = 1.2;
 
 /**
- * How long it takes this process from the call that permits deliveries until they can begin, and how exactly it keeps to a time: by the way to
- * Redis and back, and by what keeps its event loop busy. What it asks for follows that, so that what is permitted is not over before it can be used.
+ * Estimates how long this process takes from the call that permits deliveries until they can begin, and how punctual it is: both depend on
+ * the round trip to Redis and on how busy its event loop is. It asks for permits accordingly, so that they do not expire before they can be
+ * used.
  */
 export class BeginEstimate {
   readonly #way = new ExpectedTime();
   readonly #delay = new ExpectedTime(Math.floor(AT_ONCE.slack / MARGIN));
-  /** How long calls take that take least. */
+  /** Duration of the fastest calls. */
   #call = 0;
 
-  /** What to ask for permits with, of which the next are asked for so long after this call as it is told. */
+  /** Window for a request for permits, if the next request follows this one after the time that the answer names. */
   get window(): BeginWindow {
     const slack = Math.min(MAX_BEGIN_WINDOW / 2, Math.max(LEAST_SLACK, Math.ceil(this.#delay.value * MARGIN)));
     return {
@@ -32,29 +33,29 @@ export class BeginEstimate {
     };
   }
 
-  /** What to claim with, if the next claim is made at the time that it is told, by the clock of Redis. */
+  /** Window for a claim, if the next claim is made at the time that the answer names, by the clock of Redis. */
   get claimWindow(): BeginWindow {
     const { ahead, ...window } = this.window;
     return { ...window, ahead: ahead + Math.round(this.#call / 2) };
   }
 
-  /** A call was answered after so many milliseconds. */
+  /** Records how long a call took to be answered, in milliseconds. */
   answered(duration: number): void {
     this.#call = this.#call === 0 || duration < this.#call ? duration : mixed(this.#call, duration);
   }
 
-  /** Deliveries could begin now that were permitted then; epoch milliseconds on the local clock. */
+  /** Records that deliveries permitted at `permittedAt` can begin now; epoch milliseconds on the local clock. */
   ready(permittedAt: number, now: number): void {
     this.#way.measured(Math.min(permittedAt, now), now);
   }
 
-  /** Deliveries begin now; before then they could not or might not. */
+  /** Records that deliveries begin now; before `from` they could not, or were not allowed to. */
   began(from: number, now: number): void {
     this.#delay.measured(from, now);
   }
 }
 
-/** When a limit lets handlers be called; epoch milliseconds on the local clock. What is measured of it is measured once. */
+/** Time in which a limit lets handlers be called, in epoch milliseconds on the local clock. It is measured only once. */
 export class BeginTimes {
   readonly from: number;
   readonly until: number;
@@ -64,8 +65,8 @@ export class BeginTimes {
   #hasBegun = false;
 
   /**
-   * @param estimate what that was asked for by
-   * @param begins as it was answered
+   * @param estimate the estimate that the request was based on
+   * @param begins the broker's answer
    */
   constructor(estimate: BeginEstimate, begins: Begins) {
     this.#estimate = estimate;
@@ -74,7 +75,7 @@ export class BeginTimes {
     this.#lead = begins.lead;
   }
 
-  /** Deliveries could begin now; epoch milliseconds on the local clock. */
+  /** Records that deliveries can begin now; epoch milliseconds on the local clock. */
   ready(now: number): void {
     if (!this.#isReady) this.#estimate.ready(this.from - this.#lead, now);
     this.#isReady = true;
@@ -88,9 +89,9 @@ export class BeginTimes {
 }
 
 /**
- * Waits for the time from which limits let a call begin, and notes how exactly that is met.
+ * Waits until limits let a call begin, and notes how punctual that is.
  *
- * @param of the deliveries of the call
+ * @param of deliveries of the call
  * @returns `undefined` if there is nothing to wait for
  */
 export function whenPermitted(

@@ -9,53 +9,53 @@ import type { SuspectQuota, SuspectRoom, SuspectTaker } from './suspect-quota.js
 import type { KnownHold, TopicHold } from './topic-hold.js';
 import type { TopicLimiter } from './topic-limiter.js';
 
-/** How many messages a claim has slots for if it is not known how much is due: few, to leave some for other partitions. */
+/** Number of messages that a claim has slots for if it is not known how many are due: few, to leave some for other partitions. */
 const FIRST_CLAIM = 16;
 
-/** The share of the free slots that it may have beyond that, if others have brought more. */
+/** Divisor of the free slots for the share that a claim can have beyond that, if earlier claims have brought more. */
 const SHARE_OF_FREE = 4;
 
-/** What has to let a claim pass. */
+/** Parts that have to let a claim pass. */
 export interface AdmissionParts extends HandlerPlace {
   readonly suspects: SuspectQuota;
   readonly limiter: TopicLimiter;
   readonly hold: TopicHold;
 }
 
-/** The claims of one partition, as what admits them sees them. */
+/** Claims of one partition, as their admission sees them. */
 export interface Claims {
   readonly partition: Partition;
   /** Whether anything may be claimed now. */
   readonly mayClaim: boolean;
-  /** Whether something is due by now, or as good as now. */
+  /** Whether something is due now, or within a moment. */
   readonly isDue: boolean;
-  /** It is their turn: claims once, as far as it is admitted, and tells when that is {@link ClaimAdmission.done}. */
+  /** Claims once, as far as it is admitted, and calls {@link ClaimAdmission.done} at the end. */
   claim(): void;
 }
 
-/** What a claim tells of limits and quotas. */
+/** Fields of a claim about limits and quotas. */
 type ClaimTerms = Pick<ClaimRequest, 'keyLimits' | 'begin' | 'counts' | 'room'>;
 
-/** What the owner of a partition is answered. */
+/** Answer to a claim by the partition's owner. */
 export type Claimed = Exclude<ClaimResult, { status: 'not-owner' }>;
 
-/** Lets the claims of one partition pass: with slots, permits and room for suspects. One claim at a time. */
+/** Admits the claims of one partition with slots, permits and room for suspects, one claim at a time. */
 export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
   readonly #parts: AdmissionParts;
   readonly #claims: Claims;
   readonly #size: ClaimSize;
   readonly #begins = new BeginEstimate();
-  /** How many messages the last claim has left that are due, if the topic is limited. */
+  /** Number of due messages that the last claim left, if the topic is limited. */
   #due = 0;
   #isClaiming = false;
-  /** Something may have become due while the claim was under way. */
+  /** Whether something may have become due while the claim was under way. */
   #again = false;
   #hasQuit = false;
-  // What follows is of the claim under way.
+  // The following fields belong to the claim under way.
   #slots = 0;
   #permits: Permits | undefined;
   #room: SuspectRoom | undefined;
-  /** What its partition knew of before it was sent. */
+  /** Hold that the partition knew of before the claim was sent. */
   #knownHold: KnownHold | undefined;
   #brought = 0;
 
@@ -67,13 +67,13 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
 
   // ── between claims ────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** From now on it may ask, and asks. */
+  /** Joins the claimants, and asks for slots at once. */
   join(): void {
     this.#parts.slots.join(this);
     this.lookAgain();
   }
 
-  /** Asks for nothing any more. */
+  /** Stops asking. */
   quit(): void {
     this.#hasQuit = true;
     this.#parts.slots.quit(this);
@@ -81,7 +81,7 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
     this.#parts.suspects.forget(this);
   }
 
-  /** Something may be due, or to be had: asks for a turn, at once or when the claim under way is over. */
+  /** Asks for a turn, at once or when the claim under way is over: something may be due, or permits may be available. */
   lookAgain(): void {
     if (this.#isClaiming) this.#again = true;
     else if (this.#claims.mayClaim) this.#parts.slots.request(this);
@@ -94,7 +94,7 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
 
   get wanted(): number {
     const { limiter, slots, batch } = this.#parts;
-    // Nobody should ask for permits that it has no use for.
+    // It should not ask for permits that it cannot use.
     if (limiter.isLimited) return Math.min(Math.ceil(this.#wantedPermits / batch), limiter.shareOf(slots.free));
     return this.#size.slots(slots.free);
   }
@@ -130,12 +130,12 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
 
   // ── of the claim under way ────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Most messages that it may bring; a promise, which never rejects, if it needs permits. */
+  /** Returns the most messages that it can bring; a promise, which never rejects, if it needs permits. */
   most(): number | Promise<number> {
     return this.#parts.limiter.isLimited ? this.#permitted() : this.#slots * this.#parts.batch;
   }
 
-  /** Gives back the slots for which there are no permits. Without a permit it is made when there may be some. */
+  /** Takes permits, and gives back the slots for which there are none. Without a permit, the claim follows when there may be some. */
   async #permitted(): Promise<number> {
     const { limiter, batch } = this.#parts;
     const most = this.#slots * batch;
@@ -154,10 +154,10 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
     return this.#permits;
   }
 
-  /** To be asked before it is sent: what it tells. */
+  /** Returns the terms of a claim; call this before it is sent. */
   terms(): ClaimTerms {
     const { suspects, limiter, hold } = this.#parts;
-    // If it was refused before, others may be first now.
+    // If it was refused before, others may be ahead of it now.
     this.leaveRoom();
     this.#room = suspects.enter();
     this.#knownHold = hold.knownTo(this.#claims.partition);
@@ -166,27 +166,27 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
   }
 
   /**
-   * How many messages it may bring if it is sent at this time, on the local clock in epoch milliseconds. A repeat that has no slots any more, or
-   * no permit that is still of use, asks for nothing new.
+   * Returns how many messages the claim can bring if it is sent at `sentAt`, in epoch milliseconds on the local clock. A repeat that has no
+   * more slots, or no usable permit, asks for nothing new.
    */
   max(wanted: number, sentAt: number): number {
     const isInTime = this.#permits?.mayBegin(sentAt) ?? true;
     return isInTime ? Math.min(wanted, this.#slots * this.#parts.batch) : 0;
   }
 
-  /** It was answered after so many milliseconds. */
+  /** Records how long the claim took to be answered, in milliseconds. */
   measured(duration: number): void {
     this.#begins.answered(duration);
   }
 
-  /** When limits let begin what it has brought; `undefined`: whenever that is. */
+  /** Returns the times at which limits let the claimed messages begin; `undefined` if at any time. */
   beginTimes(begins: Begins | undefined): BeginTimes[] | undefined {
     const granted = begins && new BeginTimes(this.#begins, begins);
     const times = [this.#permits?.begin, granted].filter((one) => one !== undefined);
     return times.length > 0 ? times : undefined;
   }
 
-  /** It has brought messages, of which it has asked for so many at most: takes slots for those that it lost while it waited. */
+  /** Records the answer to a claim of at most `max` messages; takes slots for those that it lost while it waited. */
   answered({ status, messages, due = 0 }: Claimed, max: number): void {
     const { hold, slots, batch } = this.#parts;
     if (status === 'claimed') hold.ended(this.#knownHold);
@@ -197,9 +197,9 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
   }
 
   /**
-   * What it has brought uses so many of its slots.
+   * Records how many slots the claimed messages use.
    *
-   * @param heldBack whether it has left suspects for which there was no room
+   * @param heldBack whether it left suspects for which there was no room
    */
   used(slots: number, heldBack: boolean): void {
     this.#slots -= slots;
@@ -207,23 +207,23 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
     this.leaveRoom();
   }
 
-  /** Lets others have the room for suspects. */
+  /** Leaves the room for suspects to others. */
   leaveRoom(): void {
     if (this.#room) this.#parts.suspects.leave(this.#room);
   }
 
-  /** Lets later topics pass meanwhile. */
+  /** Lets later topics go ahead meanwhile. */
   standBack(): void {
     this.#parts.slots.withdraw(this);
   }
 
-  /** A partition that cannot be reached must not keep others waiting, which may be elsewhere. */
+  /** Gives up its slots: an unreachable partition must not keep others waiting, which may be on another server. */
   loseSlots(): void {
     this.#release(this.#slots);
     this.standBack();
   }
 
-  /** It is over, also if it has failed; what it has not used goes back. */
+  /** Ends the claim, even a failed one; gives back unused slots and permits. */
   done({ mayGoOn }: { readonly mayGoOn: boolean }): void {
     this.leaveRoom();
     this.#permits?.claimed(this.#brought);
@@ -241,29 +241,29 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
   }
 }
 
-/** How many slots a partition should have for its next claim, by what the claims before have brought. */
+/** Estimates how many slots a partition needs for its next claim, from the results of earlier claims. */
 class ClaimSize {
   readonly #batch: number;
-  /** The last claim took all it asked for, so there is more. */
+  /** Whether the last claim got everything it asked for, so that there is more. */
   #isBacklog = false;
-  /** How many messages claims have brought in a row of which each left some. */
+  /** Number of messages from consecutive claims that each left some. */
   #inRow = 0;
-  /** How many that are in general, of those that bring any. */
+  /** Usual size of such a row, among claims that bring any. */
   #usual = 0;
 
-  /** @param batch messages for a slot */
+  /** @param batch messages per slot */
   constructor(batch: number) {
     this.#batch = batch;
   }
 
-  /** A claim of at most so many has brought so many. */
+  /** Records that a claim of at most `max` messages has brought `count`. */
   claimed(count: number, max: number): void {
     this.#inRow = count + (this.#isBacklog ? this.#inRow : 0);
     this.#isBacklog = count > 0 && count >= max;
     if (count > 0) this.#usual = followed(this.#usual, Math.min(this.#inRow, MAX_BATCH));
   }
 
-  /** @param free how many slots are */
+  /** @param free number of free slots */
   slots(free: number): number {
     if (this.#isBacklog) return Math.floor(MAX_BATCH / this.#batch);
     const usual = Math.min(Math.ceil(this.#usual / this.#batch), Math.floor(free / SHARE_OF_FREE));

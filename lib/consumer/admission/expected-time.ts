@@ -1,31 +1,31 @@
-/** How much of what was measured before is forgotten with each measurement. */
+/** Share of the earlier measurements that each new one makes it forget. */
 const FORGETTING = 0.05;
 
 /**
- * How long something is expected to take: as long as the longest but one of what was measured, which is slowly forgotten. The longest may have met
- * a standstill of the process, which is no measure of what comes.
+ * Estimates how long something takes: the second longest of the measured times, which fades slowly. The longest may include a standstill of
+ * the process, which says nothing about the future.
  */
 export class ExpectedTime {
   #expected: number;
   #longest: number;
-  /** When that was over. */
+  /** End of the longest one. */
   #longestUntil = -Infinity;
 
-  /** @param first what is expected before anything was measured, in milliseconds */
+  /** @param first expected time before the first measurement, in milliseconds */
   constructor(first = 0) {
     this.#expected = first;
     this.#longest = first;
   }
 
-  /** Milliseconds. */
+  /** Expected time, in milliseconds. */
   get value(): number {
     return this.#expected;
   }
 
-  /** It took from one time until another, in milliseconds. */
+  /** Records a measured time by its start and end, in milliseconds. */
   measured(from: number, until: number): void {
     const time = until - from;
-    // What has begun before the longest was over may have met the same standstill.
+    // A measurement that began before the longest was over may include the same standstill.
     const isAnother = from >= this.#longestUntil;
     this.#expected = followed(this.#expected, Math.min(time, isAnother ? this.#longest : this.#expected));
     if (isAnother && time >= this.#longest) this.#longestUntil = until;
@@ -33,12 +33,12 @@ export class ExpectedTime {
   }
 }
 
-/** What is expected after a measurement: at once up, and slowly down. */
+/** Returns the expected value after a measurement: it rises at once, and falls slowly. */
 export function followed(before: number, measured: number): number {
   return measured >= before ? measured : mixed(before, measured);
 }
 
-/** Nearly what was before. */
+/** Returns nearly the earlier value. */
 export function mixed(before: number, measured: number): number {
   return before * (1 - FORGETTING) + measured * FORGETTING;
 }

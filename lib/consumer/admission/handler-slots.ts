@@ -1,26 +1,26 @@
-/** Wants slots of a handler. */
+/** A claimant for slots of a handler. */
 export interface Claimant {
   /** Place of its topic among those of its handler, 0 for the first; while an earlier one is hungry it gets nothing. */
   readonly priority: number;
-  /** Most slots it can make use of now, one at least. */
+  /** Most slots that it can use now, at least one. */
   readonly wanted: number;
-  /** Whether something of it is due by now, or as good as now, so that it will ask. */
+  /** Whether something of it is due now, or within a moment, so that it will ask. */
   readonly isAboutToAsk?: boolean;
   /**
-   * Takes `slots` slots; it has to {@link HandlerSlots.release} each of them once. Once it knows whether it needs more it
-   * has to {@link HandlerSlots.request} again, or to {@link HandlerSlots.withdraw}.
+   * Takes `slots` slots; it has to {@link HandlerSlots.release} each of them once. Once it knows whether it needs more, it has to
+   * {@link HandlerSlots.request} again or {@link HandlerSlots.withdraw}.
    */
   grant(slots: number): void;
 }
 
 /**
- * Bounds how many handler calls run at once in this process. Slots are taken before messages are claimed, so that no
- * message waits in a process while its lease runs, and are handed out first come, first served.
+ * Bounds how many handler calls run at once in this process. Slots are granted first come, first served, and before messages are claimed,
+ * so that no message waits in a process while its lease runs.
  */
 export class SlotPool {
   readonly limit: number;
   #used = 0;
-  /** Calls that have to be made and have no slot yet. */
+  /** Calls that must still be made and have no slot yet. */
   #owed = 0;
   readonly #queue = new Map<Claimant, HandlerSlots>();
   #granting = false;
@@ -44,19 +44,19 @@ export class SlotPool {
     if (this.#used + this.#owed > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** @param calls how many more have to be made whatever happens, and wait for a slot; below 0: they have one now, or are given up */
+  /** @param calls number of further calls that must be made and wait for a slot; below 0: calls that now have one, or are given up */
   owe(calls: number): void {
     this.#owed += calls;
     this.#tellIdle();
   }
 
-  /** A claimant's slots are granted at once if some are free, else as soon as some are. */
+  /** Queues a claimant: it gets slots at once if some are free, else as soon as some are. */
   enter(claimant: Claimant, slots: HandlerSlots): void {
     this.#queue.set(claimant, slots);
     this.#grant();
   }
 
-  /** The same, but in a later turn of the event loop. */
+  /** Does the same in a later turn of the event loop. */
   enterSoon(claimants: Iterable<Claimant>, slots: HandlerSlots): void {
     for (const claimant of claimants) this.#queue.set(claimant, slots);
     this.#grantSoon();
@@ -70,12 +70,12 @@ export class SlotPool {
     return this.#queue.has(claimant);
   }
 
-  /** @param slots as many as are free, at most */
+  /** @param slots at most the number of free slots */
   take(slots: number): void {
     this.#used += slots;
   }
 
-  /** Slots that come back in one turn of the event loop are granted together, which makes larger claims. */
+  /** Takes slots back. Those that come back in one turn of the event loop are granted together, which makes larger claims. */
   giveBack(slots: number): void {
     this.#used -= slots;
     this.#tellIdle();
@@ -113,21 +113,23 @@ export class SlotPool {
  */
 export class HandlerSlots {
   readonly #pool: SlotPool;
-  /** What of the limit one claim may have. */
+  /** Share of the limit that one claim can have. */
   readonly #share: number;
   #limit: number;
   #used = 0;
-  /** Waits until slots of this handler are free. */
+  /** Claimants that wait until slots of this handler are free. */
   readonly #parked = new Set<Claimant>();
-  /** Waits until no claimant of an earlier topic is hungry. */
+  /** Claimants that wait until no claimant of an earlier topic is hungry. */
   readonly #outranked = new Set<Claimant>();
-  /** By priority: those that have asked for slots, until they have what they wanted. */
+  /** Claimants by priority that have asked for slots, until they have what they wanted. */
   readonly #hungry: Set<Claimant>[] = [];
-  /** By priority: those that may ask. */
+  /** Claimants by priority that can ask. */
   readonly #members: Set<Claimant>[] = [];
   readonly #onIdle: (() => void)[] = [];
 
-  /** @param share of the limit that one claim may have: by default half, so that while its messages are handled, the next is on its way */
+  /**
+   * @param share of the limit that one claim can have: by default half, so that the next claim is under way while its messages are handled
+   */
   constructor(pool: SlotPool, limit: number, share = 1 / 2) {
     this.#pool = pool;
     this.#limit = limit;
@@ -148,14 +150,14 @@ export class HandlerSlots {
     return Math.ceil(Math.min(this.#limit, this.#pool.limit) * this.#share);
   }
 
-  /** From now on there are so many. Those that are taken beyond that stay so until they are given back. */
+  /** Changes the number of slots. Slots taken beyond it stay taken until they are given back. */
   resize(limit: number): void {
     const isMore = limit > this.#limit;
     this.#limit = limit;
     if (isMore) this.#queueAgain(this.#parked);
   }
 
-  /** Resolves once no slot is taken, and nobody asks for one or is about to. */
+  /** Resolves once no slot is taken, and no claimant asks for one or is about to. */
   async idle(): Promise<void> {
     if (!this.#isIdle) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
   }
@@ -169,17 +171,17 @@ export class HandlerSlots {
     if (this.#onIdle.length > 0 && this.#isIdle) for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
-  /** Whether a claimant has asked for slots, and has got none yet. */
+  /** Whether a claimant has asked for slots and has none yet. */
   keepsWaiting(claimant: Claimant): boolean {
     return this.#pool.has(claimant) || this.#parked.has(claimant) || this.#outranked.has(claimant);
   }
 
-  /** From now on a claimant may ask. */
+  /** Lets a claimant ask from now on. */
   join(claimant: Claimant): void {
     setOf(this.#members, claimant).add(claimant);
   }
 
-  /** A claimant does not ask any more. */
+  /** Removes a claimant that no longer asks. */
   quit(claimant: Claimant): void {
     this.#members[claimant.priority]?.delete(claimant);
     this.withdraw(claimant);
@@ -190,14 +192,14 @@ export class HandlerSlots {
     this.#parked.delete(claimant);
     this.#outranked.delete(claimant);
     setOf(this.#hungry, claimant).add(claimant);
-    // Of what is due in the same millisecond, the timer of a later topic may be the first.
+    // For messages due in the same millisecond, the timer of a later topic may fire first.
     for (let earlier = 0; earlier < claimant.priority; earlier++) {
       for (const other of this.#members[earlier] ?? []) if (other.isAboutToAsk) setOf(this.#hungry, other).add(other);
     }
     this.#pool.enter(claimant, this);
   }
 
-  /** Ends a request: it is taken back, or was met. Until then it holds the later topics of its handler back. */
+  /** Ends a request that was met or is withdrawn. Until then it holds back the later topics of its handler. */
   withdraw(claimant: Claimant): void {
     this.#pool.leave(claimant);
     this.#parked.delete(claimant);
@@ -208,9 +210,9 @@ export class HandlerSlots {
   }
 
   /**
-   * Takes slots that are free now, whoever waits for some: for what comes after its slots were given back.
+   * Takes slots that are free now, ahead of all waiting claimants: for messages that arrive after their slots were given back.
    *
-   * @returns how many, at most `wanted`
+   * @returns number of slots taken, at most `wanted`
    */
   takeNow(wanted: number): number {
     const slots = Math.min(wanted, this.free, this.#pool.free);
@@ -233,10 +235,10 @@ export class HandlerSlots {
   }
 
   /**
-   * For the pool, when it is a claimant's turn: takes slots for it, or has it wait for what stands in its way.
+   * Takes slots for a claimant whose turn it is in the pool, or makes it wait for what stands in its way.
    *
    * @param free slots of the pool
-   * @returns how many it gets
+   * @returns number of slots granted
    */
   take(claimant: Claimant, free: number): number {
     if (this.#outranks(claimant)) {
@@ -269,7 +271,7 @@ export interface HandlerPlace {
   readonly slots: HandlerSlots;
   /** 0 for the first. */
   readonly priority: number;
-  /** Most messages for a slot. */
+  /** Most messages per slot. */
   readonly batch: number;
 }
 

@@ -5,7 +5,7 @@ import type { TopicLimiter } from './topic-limiter.js';
 
 type PermitSource = Pick<TopicLimiter, 'take' | 'keepsWaiting'>;
 
-/** Waits for the time from which limits let a call begin that cannot be given back. */
+/** Waits until limits let a call begin that cannot be given back. */
 export async function untilRenewed(
   clock: Clock,
   limiter: PermitSource,
@@ -17,10 +17,10 @@ export async function untilRenewed(
 }
 
 /**
- * Asks anew for permits that are over before they could be used, for deliveries that cannot be given back: those at most once. It waits
- * while limits allow nothing. Once the process asks for nothing more they begin all the same, since they would be lost.
+ * Requests permits anew that expired before use, for deliveries that cannot be given back: those at most once. Waits while limits allow
+ * nothing. Once the process stops asking for permits, the deliveries begin without, since they would be lost otherwise.
  *
- * @returns whether any was over; then there is another time from which they may begin
+ * @returns whether any permit had expired; then the deliveries can begin at another time
  */
 export async function renewPermits(
   clock: Clock,
@@ -48,7 +48,7 @@ export async function renewPermits(
   return true;
 }
 
-/** At least one; `undefined` if there will be none any more. */
+/** Takes at least one permit; returns `undefined` if no more will come. */
 async function takeSome(limiter: PermitSource, wanted: number): Promise<Permits | undefined> {
   for (;;) {
     const claimant = new Waiting();

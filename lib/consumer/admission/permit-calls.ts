@@ -5,35 +5,35 @@ import { within } from '../../time/deadline.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import { ExpectedTime } from './expected-time.js';
 
-/** After so long a call is made again, in milliseconds; it gets the answer to the first one. */
+/** Time after which a call is repeated, in milliseconds; the repeat gets the answer to the first one. */
 const TIMEOUT = 1000;
 
-/** A call that takes so many times as long as others is late: nobody should keep slots for its answer any more. */
+/** Multiple of the usual duration after which a call is late: no claim should keep slots for its answer any longer. */
 const LATE_AFTER = 3;
 
-/** The least and the most of that, in milliseconds. */
+/** Bounds of that time, in milliseconds. */
 const LEAST_LATE = 100;
 const MOST_LATE = 2000;
 
-/** Calls for permits, one at a time, each made again until it is answered, so that what it has permitted is known. */
+/** Requests permits, one call at a time, each repeated until it is answered, so that its permits are known. */
 export class PermitCalls {
   readonly #context: ConsumerContext;
   readonly #topic: string;
   readonly #onLate: () => void;
   readonly #givenUp = new AbortController();
-  /** When the call that waits for its answer was made. */
+  /** Start of the call that waits for its answer. */
   #unansweredSince: number | undefined;
-  /** How long calls take, in milliseconds. */
+  /** Expected duration of calls, in milliseconds. */
   readonly #way = new ExpectedTime();
 
-  /** @param onLate told of each call whose answer is late */
+  /** @param onLate called for each call whose answer is late */
   constructor(context: ConsumerContext, topic: string, onLate: () => void) {
     this.#context = context;
     this.#topic = topic;
     this.#onLate = onLate;
   }
 
-  /** Whether a call takes so long that nobody should keep slots for its answer. */
+  /** Whether a call takes so long that no claim should keep slots for its answer. */
   get isLate(): boolean {
     const { clock } = this.#context;
     return this.#unansweredSince !== undefined && clock.now() - this.#unansweredSince >= this.#late;
@@ -43,12 +43,12 @@ export class PermitCalls {
     return Math.min(MOST_LATE, Math.max(LEAST_LATE, LATE_AFTER * this.#way.value));
   }
 
-  /** What is not answered yet is not made again. */
+  /** Stops repeating the call that is not answered yet. */
   giveUp(): void {
     this.#givenUp.abort();
   }
 
-  /** @throws what it was refused with, or that it was given up */
+  /** @throws the error that it was refused with, or an error if it was given up */
   async permit(request: PermitRequest): Promise<PermitReply> {
     const { broker, clock, events } = this.#context;
     const topic = this.#topic;
@@ -59,7 +59,7 @@ export class PermitCalls {
     const pending = new Set<Promise<PermitReply>>();
     const call = (): Promise<PermitReply> => {
       const one = broker.deliveries.permit(topic, request).finally(() => pending.delete(one));
-      // Where Redis is far away, the answer to an earlier one is there first.
+      // If Redis is far away, the answer to an earlier call arrives first.
       return within(clock, TIMEOUT, Promise.race(pending.add(one)), { error });
     };
     try {

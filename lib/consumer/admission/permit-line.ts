@@ -2,14 +2,17 @@ import type { Timer } from '../../time/clock.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import type { LimitedClaimant } from './permits.js';
 
-/** Those who wait for permits of a topic, until they are told to ask again. It tells each time that messages begin to wait, and end. */
+/**
+ * Queue of those that wait for permits of a topic, until they are woken to ask again. Emits an event when messages begin to wait, and when
+ * none waits any more.
+ */
 export class PermitLine {
   readonly #context: ConsumerContext;
   readonly #topic: string;
   readonly #waiting = new Set<LimitedClaimant>();
-  /** How many were told to ask again, and have not asked yet. */
+  /** Number of claimants that were woken and have not asked yet. */
   #told = 0;
-  /** Before then there is nothing to be had; epoch milliseconds on the local clock. */
+  /** Time before which there are no permits, in epoch milliseconds on the local clock. */
   #opensAt = -Infinity;
   #opening: Timer | undefined;
   #limitedSince: number | undefined;
@@ -20,7 +23,7 @@ export class PermitLine {
     this.#topic = topic;
   }
 
-  /** Since when messages wait; epoch milliseconds on the local clock, `undefined` if none do. */
+  /** Time since which messages wait, in epoch milliseconds on the local clock; `undefined` if none do. */
   get limitedSince(): number | undefined {
     return this.#limitedSince;
   }
@@ -37,54 +40,53 @@ export class PermitLine {
     return this.#waiting.has(claimant);
   }
 
-  /** A share of so many for each of those that were told together, so that they can ask beside each other. */
+  /** Returns the share of `free` for each claimant that was woken together with others, so that all can ask side by side. */
   shareOf(free: number): number {
     return Math.max(1, Math.ceil(free / Math.max(1, this.#told)));
   }
 
-  /** Somebody asks. */
   came(claimant: LimitedClaimant): void {
     this.#waiting.delete(claimant);
     this.#told = Math.max(0, this.#told - 1);
   }
 
-  /** Somebody waits until there is an answer, or the line opens. */
+  /** Lets a claimant wait until there is an answer, or the line opens. */
   add(claimant: LimitedClaimant): void {
     this.#waiting.add(claimant);
   }
 
-  /** Somebody has got nothing, and waits until the line opens. */
+  /** Lets a claimant that got nothing wait until the line opens. */
   wait(claimant: LimitedClaimant): void {
     if (this.#isClosed) return;
     this.#waiting.add(claimant);
     this.openInTime();
   }
 
-  /** Somebody wants nothing any more. */
+  /** Removes a claimant that wants nothing any more. */
   forget(claimant: LimitedClaimant): void {
     this.#waiting.delete(claimant);
     if (this.#waiting.size === 0) this.ends();
   }
 
-  /** Nothing is to be had before this time; epoch milliseconds on the local clock. */
+  /** Closes the line until a time at which there may be permits again, in epoch milliseconds on the local clock. */
   closeUntil(opensAt: number): void {
     this.#opensAt = opensAt;
   }
 
-  /** Opens when it is time. */
+  /** Opens the line at that time. */
   openInTime(): void {
     const { clock } = this.#context;
     if (this.#isClosed) return;
     this.#opening ??= clock.setTimer(Math.max(0, this.#opensAt - clock.now()), () => this.open());
   }
 
-  /** There may be permits by now. */
+  /** Opens the line now, since there may be permits. */
   open(): void {
     this.#opensAt = -Infinity;
     this.wake();
   }
 
-  /** Tells those that wait to ask again. */
+  /** Wakes all waiting claimants to ask again. */
   wake(): void {
     this.#opening?.cancel();
     this.#opening = undefined;
@@ -95,21 +97,19 @@ export class PermitLine {
     this.#told = 0;
   }
 
-  /** There will be nothing any more, as whoever waits learns. */
+  /** Closes the line for good, and wakes all waiting claimants. */
   close(): void {
     this.#isClosed = true;
     this.wake();
     this.ends();
   }
 
-  /** Messages wait. */
   begins(): void {
     if (this.#limitedSince !== undefined) return;
     this.#limitedSince = this.#context.clock.now();
     this.#tell(true);
   }
 
-  /** No message waits. */
   ends(): void {
     if (this.#limitedSince === undefined) return;
     this.#limitedSince = undefined;

@@ -1,44 +1,44 @@
 import type { BeginTimes } from './begin-estimate.js';
 
-/** For how long a process keeps permits to be in flight that nothing uses, if nobody else wants them; in milliseconds. */
+/** Time for which a process keeps unused in-flight permits if no other process wants them, in milliseconds. */
 const LINGER = 1000;
 
 /**
- * The permits to be in flight that a process has, from when it gets the first ones. They last as long as it renews them, all together. Once they
- * have ended they stay so, whatever is answered later: others may have them by then, and what is permitted after that is of another term.
+ * In-flight permits of a process, from the first one it gets. They last as long as it renews them, all together. Once ended, they stay
+ * ended, whatever answer comes later: others may have them by then, and later permits belong to another term.
  */
 export class FlightTerm {
-  /** Epoch milliseconds on the local clock. */
+  /** End of the term, in epoch milliseconds on the local clock. */
   endsAt = Infinity;
-  /** How many permits there are, and how many of them are in use. */
+  /** Number of permits, and how many of them are in use. */
   held = 0;
   used = 0;
-  /** How many of them may be kept while other processes have too few. */
+  /** Number of permits that can be kept while other processes have too few. */
   keep = Infinity;
-  /** Since when some are not used; epoch milliseconds on the local clock. */
+  /** Time since which some are unused, in epoch milliseconds on the local clock. */
   #idleSince: number | undefined;
 
-  /** How many of them nothing uses. */
+  /** Number of unused permits. */
   get idle(): number {
     return Math.max(0, this.held - this.used);
   }
 
-  /** How many of those may be used without asking. */
+  /** Number of unused permits that can be used without a call. */
   get usable(): number {
     return Math.max(0, Math.min(this.idle, this.keep - this.used));
   }
 
   /**
-   * How many to keep while nobody else asks for them: for a while also those that nothing uses.
+   * Returns how many to keep while no other process asks for them: for a while, this includes unused ones.
    *
-   * @param now on the local clock, epoch milliseconds
+   * @param now epoch milliseconds on the local clock
    */
   keptUnasked(now: number): number {
     const isKept = this.keep === Infinity && now < this.lingersUntil(now);
     return this.used + (isKept ? this.idle : 0);
   }
 
-  /** Until when those that nothing uses are kept at most, `Infinity` if all are used; epoch milliseconds on the local clock. */
+  /** Returns until when unused permits are kept at most, in epoch milliseconds on the local clock; `Infinity` if all are used. */
   lingersUntil(now: number): number {
     if (this.idle === 0) this.#idleSince = undefined;
     else this.#idleSince ??= now;
@@ -46,24 +46,24 @@ export class FlightTerm {
   }
 }
 
-/** Told of what becomes of permits. */
+/** Listener for the fate of permits. */
 export interface PermitOwner {
-  /** So many permits of a rate have led to no handler call. */
+  /** Called when `count` permits of a rate have led to no handler call. */
   unused(permittedAt: number, count: number): void;
-  /** So many permits to be in flight of a term are in use no more. */
+  /** Called when `count` in-flight permits of a term are no longer in use. */
   ended(term: FlightTerm, count: number): void;
 }
 
-/** Deliveries of a limited topic that may begin, as a claim has got them. */
+/** Permits that a claim has for deliveries of a limited topic. */
 export class Permits {
   readonly count: number;
-  /** When handlers may be called, on the local clock in epoch milliseconds; `undefined`: whenever it is. */
+  /** Times at which handlers can be called, in epoch milliseconds on the local clock; `undefined` if at any time. */
   readonly begin: BeginTimes | undefined;
   readonly #owner: PermitOwner;
   readonly #permittedAt: number;
   readonly #term: FlightTerm | undefined;
 
-  /** @param term of what is in flight; `undefined` if that is not limited */
+  /** @param term `undefined` if deliveries in flight are not limited */
   constructor(
     owner: PermitOwner,
     terms: { count: number; permittedAt: number; begin: BeginTimes | undefined; term: FlightTerm | undefined },
@@ -75,24 +75,24 @@ export class Permits {
     this.#term = terms.term;
   }
 
-  /** Until when deliveries may be in flight, unless that is renewed; epoch milliseconds on the local clock. */
+  /** Time until which deliveries can be in flight unless it is renewed, in epoch milliseconds on the local clock. */
   get endsAt(): number {
     return this.#term?.endsAt ?? Infinity;
   }
 
-  /** Whether deliveries may be in flight only as long as their process renews that. */
+  /** Whether deliveries can be in flight only as long as their process renews the permits. */
   get isRenewed(): boolean {
     return this.#term !== undefined;
   }
 
-  /** Whether nothing may begin by them any more at this time, on the local clock in epoch milliseconds. */
+  /** Whether the permits let nothing begin any more at `now`, in epoch milliseconds on the local clock. */
   isOver(now: number): boolean {
     return now >= this.endsAt || (this.begin !== undefined && now > this.begin.until);
   }
 
   /**
-   * Whether it is not too late at this time, on the local clock in epoch milliseconds. If it is, what was asked for was too early: that counts as
-   * measured, since nothing else would come of it.
+   * Whether it is not too late at `now`, in epoch milliseconds on the local clock. If it is, the request allowed too little time: that
+   * counts as a measurement, since no other would follow.
    */
   mayBegin(now: number): boolean {
     if (!this.isOver(now)) return true;
@@ -100,7 +100,7 @@ export class Permits {
     return false;
   }
 
-  /** To be called once it is known how many deliveries the claim has brought. */
+  /** Call this once it is known how many deliveries the claim has brought. */
   claimed(deliveries: number): void {
     const left = this.count - deliveries;
     if (left <= 0) return;
@@ -108,34 +108,34 @@ export class Permits {
     if (this.#term) this.#owner.ended(this.#term, left);
   }
 
-  /** A delivery is over without a call of its handler. */
+  /** Records that a delivery ended without a call of its handler. */
   notCalled(): void {
     this.#owner.unused(this.#permittedAt, 1);
   }
 
-  /** A delivery is in flight no more. */
+  /** Records that a delivery is no longer in flight. */
   ended(): void {
     if (this.#term) this.#owner.ended(this.#term, 1);
   }
 }
 
-/** What limits and quotas know of a delivery. */
+/** A delivery as limits and quotas see it. */
 export interface Admitted {
-  /** How much of the room for suspects it takes. */
+  /** Share of the room for suspects that it takes. */
   readonly weight: number;
-  /** When it was handed over, on the local clock in epoch milliseconds; `undefined` if it was not. */
+  /** Time when it was handed over, in epoch milliseconds on the local clock; `undefined` if it was not. */
   readonly startedAt: number | undefined;
-  /** The last moment at which limits let its handler be called, and until when it surely belongs to this process; as that. */
+  /** Last moment at which limits let its handler be called, and the time until which it surely belongs to this process; same unit. */
   readonly mustBeginBy: number;
   readonly endsAt: number;
   readonly aborted: boolean;
-  /** What it was claimed with, if its topic is limited. */
+  /** Permits that it was claimed with, if its topic is limited. */
   permits: Permits | undefined;
-  /** When limits let its handler be called; `undefined`: whenever it is. */
+  /** Times at which limits let its handler be called; `undefined` if at any time. */
   begin: readonly BeginTimes[] | undefined;
 }
 
-/** Who asks for permits, and is told when to ask again. */
+/** A claimant for permits, which is woken to ask again. */
 export interface LimitedClaimant {
   lookAgain(): void;
 }
@@ -146,7 +146,7 @@ export interface Ask {
   readonly answer: (permits: Permits) => void;
 }
 
-/** Shares permits out among those who ask, one by one in turn. */
+/** Distributes permits among the asks, one at a time in turn. */
 export function shareOut(permits: number, asks: readonly Ask[]): number[] {
   const shares = asks.map(() => 0);
   for (let left = permits; left > 0;) {

@@ -1,15 +1,15 @@
 import type { Claimant, HandlerPlace } from './handler-slots.js';
 
 /**
- * Deliveries at most once for which there was no slot when their claim was answered, since it had lost its slots meanwhile. They cannot be
- * given back, so they wait for slots, and for all of them a shutdown waits.
+ * Queue of at-most-once deliveries that had no slot when their claim was answered, since the claim had lost its slots meanwhile. They
+ * cannot be given back, so they wait for slots, and a shutdown waits for all of them.
  */
 export class SlotQueue<T> implements Claimant {
   readonly #place: HandlerPlace;
   readonly #begin: (deliveries: readonly T[]) => void;
   #waiting: T[] = [];
 
-  /** @param begin makes a call, which has its slot */
+  /** @param begin makes a call, which has its slot already */
   constructor(place: HandlerPlace, begin: (deliveries: readonly T[]) => void) {
     this.#place = place;
     this.#begin = begin;
@@ -43,7 +43,7 @@ export class SlotQueue<T> implements Claimant {
     else slots.withdraw(this);
   }
 
-  /** Gives up what still waits, and answers it. */
+  /** Gives up the waiting deliveries and returns them. */
   giveUp(): readonly T[] {
     const { slots } = this.#place;
     slots.withdraw(this);

@@ -12,21 +12,24 @@ export interface TopicHoldOptions {
   readonly partitions: number;
 }
 
-/** Nothing may begin for a while. */
+/** A period in which nothing is allowed to begin. */
 interface Hold {
-  /** Epoch milliseconds on the local clock. */
+  /** End of the hold, in epoch milliseconds on the local clock. */
   readonly until: number;
-  /** The partitions that know of it. */
+  /** Partitions that know of it. */
   readonly told: Set<number>;
 }
 
-/** Proves that a partition knew of a hold. */
+/** Proof that a partition knew of a hold. */
 export type KnownHold = Pick<Hold, 'until'>;
 
-/** Holds a topic after a handler has met a rate limit of all of it: nothing begins in any partition until that is over. */
+/**
+ * Holds a topic after one of its handlers has hit a rate limit that concerns all of it: nothing begins in any partition until the hold is
+ * over.
+ */
 export class TopicHold {
   readonly #options: TopicHoldOptions;
-  /** Its own, so that its calls are not taken for repeats of others. */
+  /** Caller name of its own, so that its calls are not taken for repeats of others. */
   readonly #caller = randomUUID();
   readonly #stop = new AbortController();
   readonly #calls: Loop;
@@ -38,7 +41,7 @@ export class TopicHold {
     this.#calls = new Loop({ clock: options.context.clock, run: () => this.#tellAll(), gather: true });
   }
 
-  /** Whether nothing may begin, as far as this process has caused that. */
+  /** Whether a hold that this process caused lets nothing begin. */
   get holds(): boolean {
     return this.#options.context.clock.now() < this.#until;
   }
@@ -47,7 +50,7 @@ export class TopicHold {
     return this.#hold?.until ?? -Infinity;
   }
 
-  /** Holds the topic if an outcome asks for that, from now on; a longer hold stays. */
+  /** Holds the topic from now on if an outcome asks for that; a longer hold stays. */
   heed(outcome: Outcome): void {
     if (outcome.kind !== 'put-off' || outcome.scope !== 'topic') return;
     const { delay } = outcome;
@@ -60,16 +63,16 @@ export class TopicHold {
     this.#calls.poke();
   }
 
-  /** To be asked before a claim is sent: the hold that its partition knows of. */
+  /** Returns the hold that a partition knows of; call this before a claim is sent. */
   knownTo({ index }: Partition): KnownHold | undefined {
     return this.#hold?.told.has(index) ? this.#hold : undefined;
   }
 
   /**
-   * A claim has found that its partition is not held any more: somebody has resumed the topic. What this process would keep back by
-   * itself, it would claim again at once, and again.
+   * Ends the hold after a claim found its partition no longer held: somebody has resumed the topic. Messages that this process alone held
+   * back, it would claim again and again.
    *
-   * @param known what the partition knew of before the claim was sent
+   * @param known hold that the partition knew of before the claim was sent
    */
   ended(known: KnownHold | undefined): void {
     if (known === this.#hold) this.#hold = undefined;
@@ -89,7 +92,7 @@ export class TopicHold {
     await Promise.all(partitionsOf(topic, partitions).map((partition) => this.#tell(partition, hold, sequence)));
   }
 
-  /** What cannot be told before the hold is over, or another one has taken its place, need not be told any more. */
+  /** Tells a partition of the hold, and stops trying once the hold is over or another one has taken its place. Never rejects. */
   async #tell(partition: Partition, hold: Hold, sequence: number): Promise<void> {
     const { broker, clock, events } = this.#options.context;
     const call = { caller: this.#caller, sequence };

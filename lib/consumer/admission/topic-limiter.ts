@@ -8,10 +8,10 @@ import { PermitCalls } from './permit-calls.js';
 import { PermitLine } from './permit-line.js';
 import { type Ask, FlightTerm, type LimitedClaimant, type PermitOwner, Permits, shareOut } from './permits.js';
 
-/** How soon to ask again after a call has failed, in milliseconds. */
+/** Pause before the next call after one has failed, in milliseconds. */
 const RETRY_PAUSE = 250;
 
-/** Shares of a lease after which permits to be in flight are renewed. */
+/** Renewals of in-flight permits per lease. */
 const RENEWALS = 3;
 
 export interface TopicLimiterOptions {
@@ -19,14 +19,14 @@ export interface TopicLimiterOptions {
   readonly topic: string;
   /** Milliseconds. */
   readonly lease: number;
-  /** After how long to ask again in any case, as signals may get lost; in milliseconds. */
+  /** Time after which to ask again in any case, since signals may get lost; in milliseconds. */
   readonly patience: number;
   readonly limits: TopicLimits | undefined;
 }
 
 /**
- * Asks the fleet for the deliveries of a limited topic that may begin, for all partitions of this process together. Permits to be in
- * flight are used again and again, without a call, as far as other processes leave them to this one.
+ * Requests permits for deliveries of a limited topic from the fleet, for all partitions of this process together. In-flight permits are
+ * reused without a call, as far as other processes leave them to this one.
  */
 export class TopicLimiter implements Startable, PermitOwner {
   readonly #options: TopicLimiterOptions;
@@ -35,22 +35,22 @@ export class TopicLimiter implements Startable, PermitOwner {
   #limits: Limits | undefined;
   #keyLimits: Limits | undefined;
   #asks: Ask[] = [];
-  /** Those that got nothing. */
+  /** Claimants that got nothing. */
   readonly #line: PermitLine;
   #latestTerm = new FlightTerm();
-  /** Others may wait for what it has. */
+  /** Whether other processes may wait for permits that this one has. */
   #isAsked = false;
-  /** Permits of the rate that led to no handler call, by when they were permitted. */
+  /** Number of permits of the rate that led to no handler call, by the time at which they were permitted. */
   #returned = new Map<number, number>();
   #sequence = 0;
   #stopped = false;
   readonly #begins = new BeginEstimate();
-  /** These times are epoch milliseconds on the local clock. */
+  /** Time of the next renewal; like the next field, in epoch milliseconds on the local clock. */
   #renewAt = Infinity;
   #retriesAt = -Infinity;
-  /** Those whose asks the call under way is to answer. */
+  /** Asks that the call under way is to answer. */
   #asked: readonly Ask[] = [];
-  /** Other limits hold since the latest call. */
+  /** Whether the limits have changed since the latest call. */
   #hasChanged = false;
 
   constructor(options: TopicLimiterOptions) {
@@ -67,31 +67,31 @@ export class TopicLimiter implements Startable, PermitOwner {
     return this.#limits !== undefined;
   }
 
-  /** What every key may have; `undefined` for no limits. */
+  /** Limits of each key; `undefined` if there are none. */
   get keyLimits(): Limits | undefined {
     return this.#keyLimits;
   }
 
-  /** Since when messages wait for permits; epoch milliseconds on the local clock, `undefined` if none do. */
+  /** Time since which messages wait for permits, in epoch milliseconds on the local clock; `undefined` if none do. */
   get limitedSince(): number | undefined {
     return this.#line.limitedSince;
   }
 
   /**
-   * How many slots a claimant should take at most before it asks, so that those that were told with it can ask beside it.
+   * Returns the most slots that a claimant should take before it asks, so that those woken together with it can ask side by side.
    *
-   * @param free slots
+   * @param free number of free slots
    */
   shareOf(free: number): number {
     return this.#line.shareOf(free);
   }
 
-  /** Whether a claimant waits to be told. */
+  /** Whether a claimant waits to be woken. */
   keepsWaiting(claimant: LimitedClaimant): boolean {
     return this.#line.has(claimant);
   }
 
-  /** Other limits hold from now on. */
+  /** Applies new limits from now on. */
   change(limits: TopicLimits | undefined): void {
     this.#set(limits);
     this.#hasChanged = this.#sequence > 0;
@@ -101,7 +101,7 @@ export class TopicLimiter implements Startable, PermitOwner {
 
   #set(limits: TopicLimits | undefined): void {
     this.#limits = limits && sharedLimits(limits);
-    // What is in flight needs no permit any more.
+    // Deliveries in flight no longer need a permit.
     if (this.#limits?.inFlight === undefined) {
       this.#term.endsAt = Infinity;
       this.#renewAt = Infinity;
@@ -111,7 +111,7 @@ export class TopicLimiter implements Startable, PermitOwner {
 
   start(): void {}
 
-  /** Asks for nothing more. What is in flight keeps its permits, until {@link stop} or their end. */
+  /** Stops asking. Deliveries in flight keep their permits until {@link stop} or the end of the permits. */
   leave(): void {
     this.#stopped = true;
     this.#broker.giveUp();
@@ -120,7 +120,7 @@ export class TopicLimiter implements Startable, PermitOwner {
     if (this.#sequence > 0) this.#calls.poke();
   }
 
-  /** Gives back what it has; resolves once that is known or has failed. */
+  /** Gives its permits back; resolves once that is confirmed or has failed. */
   async stop(): Promise<void> {
     this.leave();
     await this.#calls.idle();
@@ -128,8 +128,8 @@ export class TopicLimiter implements Startable, PermitOwner {
   }
 
   /**
-   * @param wanted deliveries that could begin, one at least
-   * @returns none if a limit allows no more; then the claimant is told when to ask again. Never rejects
+   * @param wanted number of deliveries that could begin, at least one
+   * @returns no permits if a limit allows no more; then the claimant is woken to ask again. Never rejects
    */
   async take(claimant: LimitedClaimant, wanted: number): Promise<Permits> {
     this.#line.came(claimant);
@@ -141,18 +141,18 @@ export class TopicLimiter implements Startable, PermitOwner {
         this.#calls.poke();
       });
     }
-    // Whoever comes while an answer is late is told once it is there.
+    // A claimant that comes while an answer is late is woken once the answer arrives.
     if (this.#broker.isLate) this.#line.add(claimant);
     else this.#line.wait(claimant);
     return this.#none();
   }
 
-  /** A claimant wants nothing any more. */
+  /** Removes a claimant that wants nothing any more. */
   forget(claimant: LimitedClaimant): void {
     this.#line.forget(claimant);
   }
 
-  /** Another process has told that there may be permits, or that it waits for some. */
+  /** Handles another process's signal that there may be permits, or that it waits for some. */
   told(): void {
     this.#isAsked = this.#term.held > 0;
     this.#line.open();
@@ -172,13 +172,13 @@ export class TopicLimiter implements Startable, PermitOwner {
     else if (term.idle > 0) this.#calls.poke();
   }
 
-  /** The permits to be in flight that this process has now. */
+  /** In-flight permits that this process has now. */
   get #term(): FlightTerm {
     if (this.#options.context.clock.now() >= this.#latestTerm.endsAt) this.#latestTerm = new FlightTerm();
     return this.#latestTerm;
   }
 
-  /** Permits to be in flight that may be used without asking; a rate has to be asked for each time. */
+  /** Number of in-flight permits that can be used without a call; permits of a rate have to be requested each time. */
   get #usable(): number {
     return this.#limits?.rate ? 0 : this.#term.usable;
   }
@@ -188,9 +188,9 @@ export class TopicLimiter implements Startable, PermitOwner {
   }
 
   /**
-   * Answers all that was asked for by now, with one call at most. Never rejects.
+   * Answers all asks so far with at most one call. Never rejects.
    *
-   * @returns when to run again, in milliseconds
+   * @returns time until the next run, in milliseconds
    */
   async #run(): Promise<number | undefined> {
     const { clock } = this.#options.context;
@@ -198,7 +198,7 @@ export class TopicLimiter implements Startable, PermitOwner {
       this.#refuse(this.#asks.splice(0));
       return this.#retriesAt - clock.now();
     }
-    // Who says nothing of what it waits for counts as one that wants nothing any more.
+    // The broker takes a call that wants nothing as a sign that this process no longer waits.
     if (!this.#line.isEmpty && this.#hasToTell(0)) this.#line.open();
     const asks = this.#asks;
     this.#asks = [];
@@ -209,7 +209,7 @@ export class TopicLimiter implements Startable, PermitOwner {
     return this.#nextRun();
   }
 
-  /** Uses permits that nothing else does; answers what is left to be asked for. */
+  /** Answers asks with unused permits; returns the asks that are left. */
   #useIdle(asks: readonly Ask[]): readonly Ask[] {
     const [usable, term] = [this.#usable, this.#term];
     if (usable === 0 || asks.length === 0) return asks;
@@ -225,7 +225,7 @@ export class TopicLimiter implements Startable, PermitOwner {
     return unmet;
   }
 
-  /** Whether the others have to know something, whatever this process wants. */
+  /** Whether a call is needed to tell the others something, whatever this process wants. */
   #hasToTell(wanted: number): boolean {
     const { clock } = this.#options.context;
     const { held, idle } = this.#term;
@@ -239,10 +239,10 @@ export class TopicLimiter implements Startable, PermitOwner {
     );
   }
 
-  /** How many permits to be in flight to keep: while nobody else wants them, for a while also those that nothing uses. */
+  /** Returns how many in-flight permits to keep: while no other process wants them, this includes unused ones for a while. */
   #kept(wanted: number): number {
     const term = this.#term;
-    // A rate has to be asked for each time, so nothing is saved by keeping permits.
+    // Permits of a rate have to be requested each time, so keeping permits saves nothing.
     if (this.#stopped || this.#limits?.rate) return term.used;
     if (wanted > 0) return term.used + term.usable;
     return this.#isAsked ? term.used : term.keptUnasked(this.#options.context.clock.now());
@@ -266,13 +266,13 @@ export class TopicLimiter implements Startable, PermitOwner {
       this.#asked = asks;
       const reply = await this.#broker.permit(request);
       const isFlight = limits.inFlight !== undefined && this.#limits?.inFlight !== undefined;
-      // What it permits is over by now, and others may have it.
+      // Its permits have expired by now, and others may have them.
       if (isFlight && (clock.now() >= sentAt + lease || reply.held < reply.permitted)) this.#dismiss();
       const term = this.#term;
       term.endsAt = isFlight ? sentAt + lease : Infinity;
       term.held = reply.held;
       term.keep = reply.keep ?? Infinity;
-      // From when it was sent, since the next call takes as long until it is there.
+      // Counted from when it was sent, since the next call takes as long to arrive.
       this.#line.closeUntil(reply.wait === undefined ? -Infinity : sentAt + reply.wait);
       this.#renewAt = term.held > 0 ? sentAt + lease / RENEWALS : Infinity;
       this.#hand(this.#asked, reply);
@@ -289,7 +289,7 @@ export class TopicLimiter implements Startable, PermitOwner {
     }
   }
 
-  /** Nobody waits for the answer with slots; what it permits is used by whoever asks then, or given back. */
+  /** Lets no claimant keep slots for the answer; its permits go to those that ask by then, or are given back. */
   #dismiss(): void {
     for (const { claimant, answer } of [...this.#asked, ...this.#asks.splice(0)]) {
       this.#line.add(claimant);
@@ -303,7 +303,7 @@ export class TopicLimiter implements Startable, PermitOwner {
     const term = this.#limits?.inFlight === undefined ? undefined : this.#term;
     const shares = shareOut(permitted, asks);
     if (asks.length === 0 && permitted > 0) {
-      // Those who have asked have given up waiting, and are told to ask again.
+      // The claimants that asked have stopped waiting, and are woken to ask again.
       begin?.ready(this.#options.context.clock.now());
       this.unused(permittedAt, permitted);
       return this.#line.open();

@@ -5,7 +5,7 @@ import type { AbandonedRuns } from '../../fleet/abandoned-run.interface.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import type { Delivery } from './delivery.js';
 
-/** How long a handler may take to heed its signal before its run counts as abandoned, in milliseconds. */
+/** Time that a handler has to heed its signal before its run counts as abandoned, in milliseconds. */
 const GRACE = 1000;
 
 /** Most runs that a report names. */
@@ -17,17 +17,17 @@ interface OverdueCall {
   readonly handler: string;
   readonly ids: readonly string[];
   readonly startedAt: number;
-  /** When its time was up. */
+  /** End of its time limit. */
   readonly timeUpAt: number;
 }
 
-/** Keeps account of the handler calls of this process that go on although their time is up, and logs each of them once. */
+/** Tracks the handler calls of this process that still run although their time is up, and logs each of them once. */
 export class AbandonedCalls {
   readonly #context: Pick<ConsumerContext, 'clock' | 'log'>;
   readonly #looks: Loop;
-  /** In the order in which their time was up. Most handlers heed their signal, so most calls end here. */
+  /** Calls within their grace, in the order in which their time was up. Most handlers heed their signal, so most calls end here. */
   readonly #ending = new Set<OverdueCall>();
-  /** In the order in which their time was up. */
+  /** Abandoned calls, in the order in which their time was up. */
   readonly #abandoned = new Set<OverdueCall>();
 
   constructor(context: Pick<ConsumerContext, 'clock' | 'log'>) {
@@ -36,9 +36,9 @@ export class AbandonedCalls {
   }
 
   /**
-   * Resolves once a call has ended whose time is up now.
+   * Tracks a call whose time is up now; resolves once it has ended.
    *
-   * @param deliveries of the call, one at least
+   * @param deliveries those of the call, at least one
    * @param handler its name
    * @param ended never rejects
    */
@@ -59,7 +59,7 @@ export class AbandonedCalls {
     this.#abandoned.delete(call);
   }
 
-  /** How many runs of a topic are abandoned. */
+  /** Returns the number of abandoned runs of a topic. */
   count(topic: string): number {
     let count = 0;
     for (const call of this.#abandoned) if (call.topic === topic) count++;
@@ -81,7 +81,7 @@ export class AbandonedCalls {
     await this.#looks.stop();
   }
 
-  /** @returns when the grace of the next call is over, in milliseconds */
+  /** @returns time until the grace of the next call is over, in milliseconds */
   #look(): number | undefined {
     const now = this.#context.clock.now();
     for (const call of this.#ending) {

@@ -9,21 +9,21 @@ import type { ConsumerContext } from '../consumer-context.js';
 import type { Delivery } from './delivery.js';
 import type { DeadOutcome } from './verdict.js';
 
-/** Called with a topic's dead letters: the runtime's view of a decorated method. */
+/** A hook called with a topic's dead letters: the runtime's view of a decorated method. */
 export interface DeadLetterHook {
-  /** For logs and errors, such as `OrderService.onDeadLetter`. */
+  /** Name for logs and errors, such as `OrderService.onDeadLetter`. */
   readonly name: string;
   readonly topic: string;
   call(letter: DeadLetter): unknown;
 }
 
-/** Dead letters whose hooks run at once. */
+/** Most dead letters whose hooks run at once. */
 const MAX_RUNNING = 10;
 
-/** How long a hook keeps its place among those, in milliseconds; one that takes longer may hang. */
+/** Time for which a hook keeps its place among those, in milliseconds; one that takes longer may hang. */
 const PATIENCE = 30_000;
 
-/** Dead letters that wait for their hooks; beyond, a hook that is slow or hangs would fill the memory. */
+/** Most dead letters that wait for their hooks; beyond that, a hook that is slow or hangs would fill the memory. */
 const MAX_WAITING = 1000;
 
 interface NewDeath {
@@ -33,7 +33,7 @@ interface NewDeath {
   readonly serializer: PayloadSerializer | undefined;
 }
 
-/** Calls the hooks of the dead letters that this process makes, after it is confirmed that they are dead. */
+/** Calls the hooks of the dead letters that this process makes, once their death is confirmed. */
 export class DeadLetterNotifier {
   readonly #context: ConsumerContext;
   readonly #hooks = new Map<string, readonly DeadLetterHook[]>();
@@ -52,12 +52,12 @@ export class DeadLetterNotifier {
     return this.#closing.signal.aborted;
   }
 
-  /** Dead letters whose hooks have not ended, but for those that take too long. */
+  /** Number of dead letters whose hooks have not ended, except those that take too long. */
   get pending(): number {
     return this.#running + this.#waiting.length;
   }
 
-  /** @param serializer of the topic */
+  /** @param serializer the topic's */
   notify(delivery: Delivery, outcome: DeadOutcome, serializer?: PayloadSerializer): void {
     const hooks = this.#hooks.get(delivery.partition.topic);
     if (!hooks || this.#isClosed) return;
@@ -74,7 +74,7 @@ export class DeadLetterNotifier {
     if (this.pending > 0) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
   }
 
-  /** Calls no hook any more; those that run are left to themselves. */
+  /** Stops calling hooks; those that run are left alone. */
   close(): void {
     this.#closing.abort();
     this.#waiting.length = 0;
@@ -113,7 +113,7 @@ export class DeadLetterNotifier {
     try {
       await within(this.#context.clock, PATIENCE, call, this.#closing);
     } catch (error) {
-      // Nobody waits for it any more.
+      // Nothing waits for it any more.
       if (this.#isClosed) return;
       this.#report(`${hook.name} has not ended ${which}; the others go on without waiting for it`, letter, error);
     }
@@ -128,14 +128,14 @@ export class DeadLetterNotifier {
     }
   }
 
-  /** With the history that is stored; if that is out of reach, with what this process knows itself. */
+  /** Builds the dead letter with its stored history, or from what this process knows if that is out of reach. */
   async #letterOf({ delivery, outcome, serializer }: Omit<NewDeath, 'hooks'>): Promise<DeadLetter> {
     const { broker } = this.#context;
     const { partition, storedId, id, key, attempt } = delivery;
     const { failure, failedAttempt, spent = true } = outcome;
     const stored = await broker.messages.get(partition, storedId).catch(() => undefined);
     const isStillDead = stored?.state === 'dead';
-    // Of what another process has received, only its receipt is known here.
+    // Of a message that another process received, this one knows only the receipt.
     const envelope = delivery.envelope || (stored?.envelope ?? '');
     const { payload, headers } = readablePart(partition.topic, serializer, envelope);
     return {
@@ -166,7 +166,7 @@ export class DeadLetterNotifier {
   }
 }
 
-/** A hook can throw anything, even what cannot be looked at. */
+/** A hook can throw anything, even a value that cannot be inspected. */
 function stackOf(error: unknown): string {
   const { stack, message } = toFailure('failed', error);
   return stack ?? message;

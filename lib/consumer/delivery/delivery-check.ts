@@ -19,7 +19,7 @@ import { ConsumedMessage, type Delivery } from './delivery.js';
 import type { HandledTopic, HandlerSettings } from '../message-handler.interface.js';
 import { RELEASED, type Verdict, dead, failed } from './verdict.js';
 
-/** A delivery that may be handed to its handler, and what counts for it: the message's own settings, else the handler's. */
+/** A delivery that can be handed to its handler, with the settings that apply: the message's own, else the handler's. */
 export interface CheckedDelivery {
   readonly delivery: Delivery;
   readonly message: ConsumedMessage;
@@ -28,20 +28,20 @@ export interface CheckedDelivery {
   readonly timeout: number | undefined;
 }
 
-/** Either it is decided already, without the handler, or the message to hand over. */
+/** Result of a check: a verdict without a call of the handler, or the message to hand over. */
 export type CheckResult = Verdict | CheckedDelivery;
 
-/** Answers whether there is nothing to wait for. */
+/** Whether there is nothing to wait for. */
 export function isKnown(check: CheckResult | Promise<CheckResult>): check is CheckResult {
   return !(check instanceof Promise);
 }
 
-/** Finds out whether a delivery may be handed to its handler. */
+/** Checks whether a delivery can be handed to its handler. */
 export class DeliveryCheck {
   readonly #context: ConsumerContext;
   readonly #handled: HandledTopic;
   readonly #partition: Partition;
-  /** Logged once: a topic may be full of them. */
+  /** Whether an unreadable message was logged: a topic may be full of them. */
   #isUnreadable = false;
 
   constructor(context: ConsumerContext, handled: HandledTopic, partition: Partition) {
@@ -50,14 +50,14 @@ export class DeliveryCheck {
     this.#partition = partition;
   }
 
-  /** Neither throws nor rejects. Answers at once if nothing has to be waited for: most messages need no promise. */
+  /** Neither throws nor rejects. Returns at once if there is nothing to wait for: most messages need no promise. */
   check(delivery: Delivery): CheckResult | Promise<CheckResult> {
-    // The claim's reply lay unread, such as while the process was stopped: by now another one may handle the message.
+    // The claim's reply lay unread, for example while the process was suspended: another one may handle the message by now.
     if (this.#isOver(delivery)) return RELEASED;
     return mayBeNoText(delivery.storedId) && !this.#isOnce ? this.#byId(delivery) : this.#stored(delivery);
   }
 
-  /** The handler must not be called for a message that it could not settle. */
+  /** The handler must not be called for a message that no settle could find. */
   async #byId(delivery: Delivery): Promise<CheckResult> {
     try {
       if (await this.#context.broker.messages.get(this.#partition, delivery.storedId))
@@ -82,12 +82,12 @@ export class DeliveryCheck {
     const maxAttempts = envelope.attempts ?? settings.attempts;
     if (delivery.attempt > maxAttempts && !this.#isOnce) return this.#crashed(delivery);
     const expireAfter = envelope.expireAfter ?? settings.expireAfter;
-    // What was delivered before was not too late: it comes again after a failure, a crash or a shutdown.
+    // A message that was delivered before was not too late: it comes again after a failure, a crash or a shutdown.
     if (expireAfter !== undefined && delivery.number === 1) {
       const lateness = this.#context.broker.now(this.#partition) - delivery.dueAt;
       if (lateness > expireAfter) return expired(expireAfter, lateness);
     }
-    // Only now: a payload whose reading kills the process has to use up its attempts.
+    // Read only now: a payload that kills the process while it is read must use up its attempts.
     try {
       envelope = deserialized(this.#partition.topic, settings, envelope);
     } catch (error) {
@@ -108,7 +108,7 @@ export class DeliveryCheck {
     };
   }
 
-  /** Delivers what the schema makes of the payload. If the schema fails, that counts as if the handler had. */
+  /** Delivers the payload as the schema returns it. A schema that fails counts as a failed handler. */
   async #bySchema(delivery: Delivery, envelope: Envelope, schema: StandardSchemaV1): Promise<CheckResult> {
     const { settings } = this.#handled;
     const { attempts = settings.attempts, timeout = settings.timeout, backoff = settings.backoff } = envelope;
@@ -120,17 +120,17 @@ export class DeliveryCheck {
       if (error instanceof InvalidPayloadError) return dead(toInvalidFailure(error));
       return failed(error, { attempt: delivery.attempt, maxAttempts: attempts }, backoff);
     }
-    // The schema may have taken its time.
+    // The schema may have taken a while.
     if (delivery.aborted || this.#isOver(delivery)) return RELEASED;
     return this.#accepted(delivery, { ...envelope, payload });
   }
 
-  /** The schema may take as long as the handler after it. */
+  /** Gives the schema the same time limit as the handler after it. */
   #inTime<T>(checking: Promise<T>, timeout: number): Promise<T> {
     return within(this.#context.clock, timeout, checking, { error: () => new HandlerTimeoutError(timeout) });
   }
 
-  /** Nothing is wrong with the message: another process can read it, or this one after its next boot. */
+  /** Puts a message off. Nothing is wrong with it: another process can read it, or this one after its next boot. */
   #unreadable({ partition, number }: Delivery): Verdict {
     const { events, log } = this.#context;
     const { topic, index } = partition;
@@ -142,17 +142,19 @@ export class DeliveryCheck {
     return { outcome: { kind: 'put-off', delay: backoffDelay(DEFAULT_BACKOFF, number) } };
   }
 
-  /** What is delivered at most once needs no settle, and its attempts are those of an earlier time. */
+  /** Whether messages are delivered at most once: then they need no settle, and their attempts stem from an earlier setting. */
   get #isOnce(): boolean {
     return this.#handled.settings.delivery === 'at-most-once';
   }
 
-  /** Nobody else gets what is delivered at most once; if its permit is over, it waits for another one. */
+  /**
+   * Whether the delivery has ended; never at most once: no other process gets the message, and if its permit is over, it waits for another.
+   */
   #isOver({ endsAt }: Delivery): boolean {
     return !this.#isOnce && this.#context.clock.now() >= endsAt;
   }
 
-  /** The attempts were used up by a delivery that was never settled; what the one before failed with is worth keeping. */
+  /** Makes a dead letter of a message whose last attempt was never settled; keeps the error of the attempt before it. */
   async #crashed({ storedId, attempt }: Delivery): Promise<Verdict> {
     const stored = await this.#context.broker.messages.get(this.#partition, storedId).catch(() => undefined);
     const failure = toFailure(
@@ -166,7 +168,7 @@ export class DeliveryCheck {
 
 /** @throws SerializationError */
 function deserialized(topic: string, { serializer }: HandlerSettings, envelope: Envelope): Envelope {
-  // Most messages were not serialized, and need no copy.
+  // Most messages are not serialized and need no copy.
   if (!envelope.serialized) return envelope;
   return { ...envelope, payload: fromStored(topic, serializer, envelope) };
 }

@@ -11,19 +11,19 @@ import type { Settler } from './settler.js';
 import type { TopicHandling } from './topic-handling.js';
 import { RELEASED, type Verdict, failedAttempt, notCalled } from './verdict.js';
 
-/** What the option `delivery` of a topic means for the way of its messages through this process. */
+/** Effect of a topic's `delivery` option on the path of its messages through this process. */
 export interface DeliveryGuarantee {
-  /** `undefined`: there are no leases. */
+  /** `undefined` if there are no leases. */
   readonly renewer: LeaseRenewer | undefined;
 
-  /** Takes in what was claimed; answers what of it may be handed over at once. */
+  /** Takes claimed deliveries in; returns those that can be handed over at once. */
   claimed(deliveries: readonly Delivery[]): Delivery[];
 
-  /** For these there is no slot. */
+  /** Handles deliveries for which there is no slot. */
   withoutSlots(deliveries: readonly Delivery[]): void;
 
   /**
-   * Waits for the time from which limits let a call begin.
+   * Waits until limits let a call begin.
    *
    * @returns `undefined` if there is nothing to wait for
    */
@@ -32,10 +32,10 @@ export interface DeliveryGuarantee {
   /** Whether limits of its topic and its key, and its lease, still let a delivery begin. */
   mayBegin(delivery: Delivery, now: number): boolean;
 
-  /** The outcome of a delivery is decided. */
+  /** Handles the decided outcome of a delivery. */
   decided(delivery: Delivery, verdict: Verdict): void;
 
-  /** Gives up what waits for a slot, and answers it. */
+  /** Gives up the deliveries that wait for a slot and returns them. */
   giveUp(): readonly Delivery[];
 }
 
@@ -44,9 +44,9 @@ export interface AtLeastOnceOptions {
   readonly partition: Partition;
   readonly running: RunningDeliveries;
   readonly settler: Settler;
-  /** Checks a delivery that is not to be handed over yet; `undefined`: it is decided already. */
+  /** Checks a delivery that is not to be handed over yet; resolves with `undefined` if it is decided already. */
   readonly check: (delivery: Delivery) => Promise<CheckedDelivery | undefined>;
-  /** Decides what becomes of a delivery. */
+  /** Applies a verdict to a delivery. */
   readonly decide: (delivery: Delivery, verdict: Verdict) => void;
 }
 
@@ -96,11 +96,11 @@ export class AtLeastOnce implements DeliveryGuarantee {
     return [];
   }
 
-  /** A message never runs twice at once here: if it does still run, it waits, in no slot. Answers whether it does. */
+  /** Lets a redelivery wait, without a slot, if its message still runs here: it never runs twice at once. Returns whether it waits. */
   #keepWaiting(delivery: Delivery): boolean {
     const earlier = this.#running.runOf(delivery.storedId);
     if (!earlier) return false;
-    // The lease of whatever came before may have ended unnoticed.
+    // The leases of the earlier deliveries may have ended unnoticed.
     for (const before of [earlier, this.#running.addWaiting(delivery)]) {
       before?.abort(new DeliveryAbortedError('LEASE_LOST'));
     }
@@ -121,10 +121,10 @@ export class AtLeastOnce implements DeliveryGuarantee {
 }
 
 /**
- * What becomes of a redelivery whose message still runs here in an earlier delivery. As soon as that run ends, or the
- * redelivery is aborted, it is given back, to be claimed anew when a slot is free. If its own `timeout` is over before, the
- * attempt has failed. Without a `timeout` the run may be meant to take long: the message is given back after a lease, for
- * whichever process owns its partition by then, and no attempt is spent. Never rejects.
+ * Decides on a redelivery whose message still runs here in an earlier delivery. As soon as that run ends, or the redelivery is aborted, it
+ * is given back, to be claimed anew when a slot is free. If its own `timeout` expires first, the attempt has failed. Without a `timeout`
+ * the run may be meant to take long: the message is given back after a lease, for the process that owns its partition by then, and no
+ * attempt is spent. Never rejects.
  */
 async function waitForEarlierRun(
   { context, handled }: TopicHandling,
@@ -147,7 +147,7 @@ export interface AtMostOnceOptions {
   readonly handling: TopicHandling;
   readonly running: RunningDeliveries;
   readonly reporter: DeliveryReporter;
-  /** Makes a call, which has its slot. */
+  /** Makes a call, which has its slot already. */
   readonly begin: (deliveries: readonly Delivery[]) => void;
 }
 

@@ -13,7 +13,7 @@ import type { Effect } from './settler.js';
 import type { TopicHandling } from './topic-handling.js';
 import type { Verdict } from './verdict.js';
 
-/** The ends that are told to those who look at the fleet. */
+/** Outcomes that are counted for views of the fleet. */
 const COUNTED_ENDS = {
   ack: 'acked',
   retry: 'retried',
@@ -24,17 +24,17 @@ const COUNTED_ENDS = {
 
 type RetryOutcome = Extract<Outcome, { readonly kind: 'retry' }>;
 
-/** Reasons whose message shows what was stored; the log has no payloads. */
+/** Reasons whose message shows stored data, which the log leaves out: it has no payloads. */
 const SHOWING_PAYLOAD: ReadonlySet<FailureReason> = new Set(['invalid', 'undecodable']);
 
-/** Tells what became of deliveries, in events and in the log. */
+/** Reports the outcomes of deliveries in events and in the log. */
 export class DeliveryReporter {
   readonly #context: ConsumerContext;
   readonly #handler: string;
   readonly #order: TopicOrder | undefined;
   readonly #work: WorkMeter;
 
-  /** @param order of the topic */
+  /** @param order the topic's */
   constructor({ context, handler, work }: TopicHandling, order: TopicOrder | undefined) {
     this.#context = context;
     this.#handler = handler.name;
@@ -42,7 +42,7 @@ export class DeliveryReporter {
     this.#work = work;
   }
 
-  /** To be called for what is handed over now, together. */
+  /** Reports deliveries that are handed over together now. */
   handed(deliveries: readonly { readonly delivery: Delivery }[]): void {
     const { events, broker } = this.#context;
     const [first] = deliveries;
@@ -55,19 +55,19 @@ export class DeliveryReporter {
     }
   }
 
-  /** To be called once the outcome is confirmed. */
+  /** Reports a confirmed outcome. */
   report(delivery: Delivery, verdict: Verdict, effect: Effect): void {
     const { events, broker } = this.#context;
     const counted = effect === 'settled' ? COUNTED_ENDS[verdict.outcome.kind] : undefined;
     if (counted) this.#work.ended(broker.now(delivery.partition), counted);
-    // Nearly all deliveries are acknowledged, and most of the time nobody listens.
+    // Nearly all deliveries are acknowledged, and usually nobody listens.
     if (verdict.outcome.kind === 'ack' && !events.wants('acked')) return;
     const ended: EndedDelivery = { ...delivery.describe(), duration: delivery.duration };
     if (effect === 'settled') this.#tell(ended, verdict);
     else if (events.wants(effect)) events.emit(effect, ended);
   }
 
-  /** To be called once it is known what has become of a delivery at most once, whose message is gone in any case. */
+  /** Reports the outcome of an at-most-once delivery, whose message is gone in any case. */
   reportGone(delivery: Delivery, verdict: Verdict): void {
     if (verdict.outcome.kind === 'ack') return this.report(delivery, verdict, 'settled');
     const { events, log } = this.#context;
@@ -81,9 +81,9 @@ export class DeliveryReporter {
   }
 
   /**
-   * A settle has come too late.
+   * Reports a settle that came too late.
    *
-   * @param isAnswered whether somebody waits for the answer, who may know why, such as since this repeats an earlier settle
+   * @param isAnswered whether a caller waits for the answer; it may know the reason, for example that this repeats an earlier settle
    */
   reportStale(delivery: Delivery, isAnswered: boolean): void {
     const { events, log } = this.#context;
@@ -132,7 +132,7 @@ export class DeliveryReporter {
     if (events.wants('dead')) events.emit('dead', dead);
   }
 
-  /** The last retry is worth a look, since a dead letter may follow; in production nobody looks at those before it. */
+  /** Logs a retry. The last one is worth a warning, since a dead letter may follow; nobody reads the earlier ones in production. */
   #logRetry(ended: EndedDelivery, { delay, failure }: RetryOutcome, isLast: boolean): void {
     const { log } = this.#context;
     const text = `${this.#nameOf(ended)} failed and is repeated in ${delay} ms`;
@@ -153,7 +153,7 @@ export class DeliveryReporter {
   }
 }
 
-/** Why a delivery has not succeeded: what its handler has thrown, what was found wrong before, or why it was aborted. */
+/** Returns why a delivery has not succeeded: its handler's error, the problem found before the call, or the reason of its abort. */
 function errorOf(delivery: Delivery, { error, outcome }: Verdict): unknown {
   if (error !== undefined) return error;
   if (!('failure' in outcome)) return delivery.signal.reason as unknown;
@@ -161,7 +161,7 @@ function errorOf(delivery: Delivery, { error, outcome }: Verdict): unknown {
   return Object.assign(new Error(message), { name });
 }
 
-/** Such as `TypeError: the message`. */
+/** Returns a text such as `TypeError: the message`. */
 function describeFailure(failure: Failure): string {
   return SHOWING_PAYLOAD.has(failure.reason) ? failure.name : firstLine(summaryOf(failure));
 }

@@ -10,33 +10,33 @@ import type { Admission } from '../admission/admission.js';
 import type { BeginTimes } from '../admission/begin-estimate.js';
 import type { Admitted, Permits } from '../admission/permits.js';
 
-/** One handing of a message to its destination, as long as this process has to do with it. */
+/** One delivery of a message to its destination, for as long as it concerns this process. */
 export class Delivery implements Receipt, Admitted {
   readonly partition: Partition;
   readonly storedId: string;
   readonly id: string;
   readonly key: string;
   readonly token: string;
-  /** Which delivery of the message it is, 1 for the first. */
+  /** Number of this delivery of the message, 1 for the first. */
   readonly number: number;
   readonly attempt: number;
-  /** How much of the room for suspects it takes. */
+  /** Share of the room for suspects that it takes. */
   readonly weight: number;
   readonly dueAt: number;
   readonly envelope: string;
-  /** Until when its lease surely lasts; local clock, epoch milliseconds. */
+  /** Time until which its lease surely lasts, in epoch milliseconds on the local clock. */
   leaseEndsAt: number;
-  /** What it was claimed with, if its topic is limited. */
+  /** Permits that it was claimed with, if its topic is limited. */
   permits: Permits | undefined;
   /** Time of its entry in the log of its key; `undefined` if it has none. */
   grantedAt: number | undefined;
-  /** When limits let its handler be called; `undefined`: whenever it is. */
+  /** Times at which limits let its handler be called; `undefined` if at any time. */
   begin: readonly BeginTimes[] | undefined;
-  /** As its handler gets it, once it is known that it may be handed over. */
+  /** Message as its handler gets it, once the check has accepted the delivery. */
   message: DelayedMessage | undefined;
-  /** What it is handed over in, with the other messages of a batch. */
+  /** Call that hands it over, with the other messages of a batch. */
   call: Call | undefined;
-  /** When it was handed over, on the local clock in epoch milliseconds; `undefined` if it was not. */
+  /** Time when it was handed over, in epoch milliseconds on the local clock; `undefined` if it was not. */
   startedAt: number | undefined;
   #settledAt: number | undefined;
   #controller: AbortController | undefined;
@@ -55,7 +55,7 @@ export class Delivery implements Receipt, Admitted {
     this.leaseEndsAt = leaseEndsAt;
   }
 
-  /** The same delivery, of a message that has another stored id by now. */
+  /** Returns the same delivery under the new stored id of its message. */
   renamed(storedId: string): Delivery {
     if (storedId === this.storedId) return this;
     const { partition, token, number, attempt, weight, dueAt, envelope, leaseEndsAt } = this;
@@ -63,22 +63,22 @@ export class Delivery implements Receipt, Admitted {
     return new Delivery(partition, claimed, leaseEndsAt);
   }
 
-  /** Until when it surely belongs to this process, by its lease and its permit; local clock, epoch milliseconds. */
+  /** Time until which it surely belongs to this process, by its lease and its permit, in epoch milliseconds on the local clock. */
   get endsAt(): number {
     return this.permits ? Math.min(this.leaseEndsAt, this.permits.endsAt) : this.leaseEndsAt;
   }
 
-  /** The last moment at which limits let its handler be called, on the local clock in epoch milliseconds. */
+  /** Last moment at which limits let its handler be called, in epoch milliseconds on the local clock. */
   get mustBeginBy(): number {
     return this.begin === undefined ? Infinity : Math.min(...this.begin.map(({ until }) => until));
   }
 
-  /** Whether its outcome is decided; what its handler still does has no effect. */
+  /** Whether its outcome is decided; anything that its handler still does has no effect. */
   get settled(): boolean {
     return this.#settledAt !== undefined;
   }
 
-  /** How long its handler ran before the outcome was decided, in milliseconds; 0 if it was not called. */
+  /** Run time of its handler until the outcome was decided, in milliseconds; 0 if it was not called. */
   get duration(): number {
     const { startedAt } = this;
     return startedAt === undefined || this.#settledAt === undefined ? 0 : this.#settledAt - startedAt;
@@ -87,13 +87,13 @@ export class Delivery implements Receipt, Admitted {
   /**
    * Notes that its outcome is decided.
    *
-   * @param now local clock, epoch milliseconds
+   * @param now epoch milliseconds on the local clock
    */
   settle(now: number): void {
     this.#settledAt = now;
   }
 
-  /** Made when it is first asked for: most handlers never do, and a signal costs more than all else of a delivery. */
+  /** Abort signal, created on first access: most handlers never use it, and it costs more than the rest of a delivery. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#abortReason) this.#controller.abort(this.#abortReason);
@@ -104,14 +104,14 @@ export class Delivery implements Receipt, Admitted {
     return this.#abortReason !== undefined;
   }
 
-  /** The first reason counts. */
+  /** Aborts the delivery; the first reason counts. */
   abort(reason: DelayQueueError): void {
     if (this.#abortReason) return;
     this.#abortReason = reason;
     this.#controller?.abort(reason);
   }
 
-  /** What events about this delivery have in common. */
+  /** Returns the fields that all events about this delivery share. */
   describe(): DeliveryEvent {
     const { id, key, attempt } = this;
     return { topic: this.partition.topic, partition: this.partition.index, id, key, attempt };
@@ -121,10 +121,10 @@ export class Delivery implements Receipt, Admitted {
 /** Shared by all calls, so that none needs a promise of its own before it begins. */
 const NOT_BEGUN = Promise.resolve();
 
-/** The deliveries that are handed over together. They share a slot, which is free again once all of them are settled. */
+/** Deliveries that are handed over together. They share a slot, which is free again once all of them are settled. */
 export class Call {
   readonly deliveries: readonly Delivery[];
-  /** Resolves when whoever they were handed to has ended; a message must not run here again before. */
+  /** Resolves when their destination is done with them; a message must not run here again before that. */
   ended = NOT_BEGUN;
   readonly #admission: Pick<Admission, 'freeSlot'>;
   #unsettled: number;
@@ -135,7 +135,7 @@ export class Call {
     this.#unsettled = deliveries.length;
   }
 
-  /** For each delivery once. */
+  /** Notes that a delivery is settled; call this once for each. */
   settled(): void {
     if (--this.#unsettled === 0) this.#admission.freeSlot();
   }

@@ -7,10 +7,10 @@ import type { CheckedDelivery } from './delivery-check.js';
 import type { Destination, Handover, Results } from './topic-handling.js';
 import type { MessageHandler } from '../message-handler.interface.js';
 
-/** The end of nearly all calls. */
+/** Result of nearly all calls. */
 const FULFILLED: Handover = { results: undefined, ended: undefined };
 
-/** Hands messages to a handler of the application, and fails them when its time is up. */
+/** Hands messages to a handler of the application, and fails them when the handler's time is up. */
 export class HandlerDestination implements Destination {
   readonly isOpen = true;
   readonly #context: ConsumerContext;
@@ -39,8 +39,8 @@ export class HandlerDestination implements Destination {
   }
 
   /**
-   * A delivery ends with its method. If what runs around the method fails before, so has the attempt; if it succeeds before, the message is
-   * not acknowledged until then. Never rejects.
+   * A delivery ends with its method: if code around the method fails earlier, so has the attempt; if it succeeds earlier, the message is
+   * not acknowledged until the method ends. Never rejects.
    */
   async #call(checked: readonly CheckedDelivery[]): Promise<Handover> {
     const { batch } = this.#handler;
@@ -60,7 +60,7 @@ export class HandlerDestination implements Destination {
   }
 }
 
-/** When nothing of a call runs any more. */
+/** Resolves when nothing of a call runs any more. */
 async function endOf(call: Promise<Handover>): Promise<void> {
   const { ended } = await call;
   await ended;

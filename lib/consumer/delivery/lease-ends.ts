@@ -3,22 +3,22 @@ import type { Clock } from '../../time/clock.js';
 import { DueTimer, localClock } from '../../time/due-timer.js';
 import type { Delivery } from './delivery.js';
 
-/** What has deliveries whose leases end. */
+/** A holder of deliveries whose leases end. */
 export interface Leased {
-  /** Those for which a lease is of use. */
+  /** Deliveries for which a lease is of use. */
   readonly unsettled: Iterable<Delivery>;
-  /** The lease of a delivery has ended, and its signal has aborted. */
+  /** Called when the lease of a delivery has ended and its signal has aborted. */
   lapsed?(delivery: Delivery): void;
 }
 
 /**
- * Aborts the deliveries of this process whose lease ends, at that moment. Leases are renewed long before, so the one timer
- * mostly fires once a lease, finds that nothing has ended, and is set to the earliest end there is then.
+ * Aborts the deliveries of this process at the moment their lease ends. Leases are renewed long before, so the one timer usually fires once
+ * per lease, finds that nothing has ended, and is set to the earliest end at that time.
  */
 export class LeaseEnds {
   readonly #clock: Clock;
   readonly #timer: DueTimer;
-  /** Whatever has a delivery that is not aborted; some have none any more. */
+  /** Holders with a delivery that is not aborted; some have none any more. */
   readonly #watched = new Set<Leased>();
 
   constructor(clock: Clock) {
@@ -26,15 +26,15 @@ export class LeaseEnds {
     this.#timer = new DueTimer(clock, localClock(clock), () => this.#abortEnded());
   }
 
-  /** @param earliest when the first lease of what has begun ends; epoch milliseconds on the local clock */
+  /** @param earliest end of the leases that have begun, in epoch milliseconds on the local clock */
   watch(leased: Leased, earliest: number): void {
     this.#watched.add(leased);
     this.#timer.arm(earliest);
   }
 
   /**
-   * To be called before anything that was read from the broker is used: after the event loop was blocked it is read before any
-   * timer fires, and a handler whose lease has ended must hear of that first.
+   * Call this before using anything read from the broker: after a blocked event loop, it is read before any timer fires, and a handler
+   * whose lease has ended must learn of that first.
    */
   check(): void {
     if (this.#clock.now() < this.#timer.at) return;

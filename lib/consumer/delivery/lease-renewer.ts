@@ -10,19 +10,19 @@ import type { RunningDeliveries } from './running-deliveries.js';
 import type { Settler } from './settler.js';
 import type { TopicHandling } from './topic-handling.js';
 
-/** A handler that runs for more leases may hang. */
+/** Number of leases after which a running handler may hang. */
 const LONG_RUN = 3;
 
-/** Whose leases are renewed. */
+/** Holders of the deliveries whose leases are renewed. */
 export interface LeaseHolders {
   readonly running: RunningDeliveries;
-  /** Those whose outcomes wait keep their leases, or their handlers would be called again. */
+  /** Deliveries whose outcomes wait keep their leases, or their handlers would be called again. */
   readonly settler: Pick<Settler, 'waiting'>;
 }
 
 /**
- * Renews the leases of a partition's running deliveries three times a lease, aborts those that turn out to be lost or cancelled,
- * and warns of handlers that run for long. Without deliveries there is no timer.
+ * Renews the leases of a partition's running deliveries three times per lease, aborts deliveries that turn out to be lost or cancelled, and
+ * warns of handlers that run for long. Without deliveries there is no timer.
  */
 export class LeaseRenewer {
   readonly #handling: TopicHandling;
@@ -30,7 +30,7 @@ export class LeaseRenewer {
   readonly #holders: LeaseHolders;
   readonly #ticks: Loop;
   readonly #renewals: Loop;
-  /** Deliveries whose long run was reported. */
+  /** Deliveries whose long run has been reported. */
   readonly #overrun = new WeakSet<Delivery>();
 
   constructor(handling: TopicHandling, partition: Partition, holders: LeaseHolders) {
@@ -43,9 +43,9 @@ export class LeaseRenewer {
   }
 
   /**
-   * To be called whenever deliveries have begun: their first renewal comes a third of a lease later at most.
+   * Call this whenever deliveries begin: their first renewal comes at most a third of a lease later.
    *
-   * @param leaseEndsAt the first end of leases that are new, epoch milliseconds on the local clock
+   * @param leaseEndsAt earliest end of the new leases, in epoch milliseconds on the local clock
    */
   start(leaseEndsAt: number): void {
     if (this.#ticks.resting) this.#ticks.later(this.#lease / 3);
@@ -56,7 +56,7 @@ export class LeaseRenewer {
     await Promise.all([this.#ticks.stop(), this.#renewals.stop()]);
   }
 
-  /** Renews now; to be called when the broker is back after it could not be reached. */
+  /** Renews now; call this when the broker is reachable again. */
   async renew(): Promise<void> {
     await this.#renewals.request();
   }
@@ -70,7 +70,7 @@ export class LeaseRenewer {
     return [...running.unsettled, ...settler.waiting];
   }
 
-  /** @returns when to come again, in milliseconds */
+  /** @returns time until the next tick, in milliseconds */
   #tick(): number | undefined {
     if (this.#deliveries.length === 0) return undefined;
     if (this.#handling.handled.settings.timeout === undefined) this.#tellOverruns();
@@ -110,7 +110,7 @@ export class LeaseRenewer {
     leaseEnds.check();
   }
 
-  /** One lease that cannot be renewed ends, and no other. */
+  /** Reports a refused renewal: only that one lease ends. */
   #refused(error: unknown): undefined {
     if (!isRefused(error)) throw error;
     this.#tellError(error);
@@ -124,7 +124,7 @@ export class LeaseRenewer {
       log.error(`Renewing leases in topic '${topic}' failed`, (error as Error).stack);
   }
 
-  /** Tells once of each call that runs for long and is not limited, with all of its messages. */
+  /** Reports each call that runs for long without a time limit once, with all of its messages. */
   #tellOverruns(): void {
     const now = this.#handling.context.clock.now();
     const calls = new Map<Call | Delivery, Delivery[]>();
@@ -140,7 +140,7 @@ export class LeaseRenewer {
   }
 
   #tellOverrun(deliveries: readonly Delivery[], now: number): void {
-    // Whoever limits a message's time has said how long its handler may take.
+    // A message with a time limit of its own says how long its handler can take.
     if (deliveries.some(({ envelope }) => decodeEnvelope(envelope).timeout !== undefined)) return;
     const { context, handler } = this.#handling;
     const { topic, index: partition } = this.#partition;

@@ -17,52 +17,54 @@ import type { TopicHandling } from './topic-handling.js';
 
 type NotOwner = Extract<ClaimResult, { status: 'not-owner' }>;
 
-/** A claim that was answered. */
 interface AnsweredClaim {
   readonly result: ClaimResult;
-  /** How many messages it asked for. */
+  /** Number of messages that it asked for. */
   readonly max: number;
-  /** Epoch milliseconds on the local clock. */
+  /** Time when it was sent, in epoch milliseconds on the local clock. */
   readonly sentAt: number;
-  /** What it was asked with, in milliseconds; 0: at most once. */
+  /** Lease that it asked for, in milliseconds; 0 means at most once. */
   readonly lease: number;
 }
 
-/** For how long a claim that is not answered keeps its slots, in milliseconds: other partitions can use them. */
+/** Time for which an unanswered claim keeps its slots, in milliseconds: other partitions can use them. */
 const KEEPS_SLOTS = 1000;
 
-/** Two timers for one point in time fire within this, in milliseconds. */
+/** Time within which two timers for the same moment fire, in milliseconds. */
 const SAME_MOMENT = 2;
 
-/** How long a claim that failed for good waits for the next, in milliseconds. */
+/** Pause after a claim that failed for good, in milliseconds. */
 const PAUSE_AFTER_FAILURE = 1000;
 
-/** How long a partition that is paused is left before the next look, since the signal of its resume may be lost; milliseconds. */
+/** Interval between looks into a paused partition, since the signal of its resume may get lost; in milliseconds. */
 const PAUSE_WHILE_PAUSED = 15_000;
 
-/** Whom a {@link PartitionClaimer} claims for. What had to be set aside, since it could not be claimed, is settled. */
+/**
+ * Taker of the messages that a {@link PartitionClaimer} claims. A message that was set aside because it could not be claimed counts as
+ * settled.
+ */
 export interface ClaimTaker extends Pick<SettleListener, 'settled'> {
   readonly partition: Partition;
-  /** Whether what was claimed has to be settled before more is claimed; {@link PartitionClaimer.wake} ends this. */
+  /** Whether claimed messages have to be settled before more are claimed; {@link PartitionClaimer.wake} ends this. */
   readonly settlesFirst: boolean;
   /**
-   * Takes what was claimed, in full batches, as far as there are slots, and gives back what there are none for, or has it wait for some if that
-   * cannot be.
+   * Takes claimed deliveries in full batches as far as there are slots. Gives the rest back, or lets them wait for slots if they cannot be
+   * given back.
    *
-   * @returns how many of the slots it uses
+   * @returns number of slots that it uses
    */
   take(deliveries: readonly Delivery[], slots: number): number;
-  /** Finished messages are kept, or some are left that are to be removed; each claim tells. */
+  /** Called after each claim if finished messages are kept, or if some are left to be removed. */
   keepsFinished(): void;
   /**
-   * This process does not own the partition any more.
+   * Called when this process no longer owns the partition.
    *
-   * @param owner what is stored of its owner; `undefined` if nothing is
+   * @param owner owner that is stored; `undefined` if none is
    */
   lost(owner: Owner | undefined): void;
 }
 
-/** Claims what falls due in one owned partition, when it falls due, as far as it is admitted. One claim at a time. */
+/** Claims the messages of one owned partition when they fall due, as far as they are admitted, one claim at a time. */
 export class PartitionClaimer implements Startable, Claims {
   readonly partition: Partition;
   readonly #handling: TopicHandling;
@@ -72,22 +74,22 @@ export class PartitionClaimer implements Startable, Claims {
   readonly #patience: DueTimer;
   readonly #stop = new AbortController();
   readonly #owner: Owner;
-  /** Counts the claims. */
+  /** Number of claims so far. */
   #sequence = 0;
-  /** How many deliveries the claims have made. */
+  /** Number of deliveries that the claims have made. */
   #delivered = 0;
   /** The latest claim; never rejects. */
   #claiming: Promise<void> | undefined;
   #started = false;
-  /** When the latest claim that was answered was sent, or claiming began; epoch milliseconds on the local clock. */
+  /** Time when the latest answered claim was sent, or claiming began, in epoch milliseconds on the local clock. */
   #answeredAt: number;
-  /** When the claim that waits for its answer was sent. */
+  /** Time when the unanswered claim was sent. */
   #unansweredSince: number | undefined;
   #failedAt: number | undefined;
-  /** Ends the waiting for that answer; one that comes all the same is dropped. */
+  /** Stops waiting for that answer; one that still comes is dropped. */
   #giveUp: ((reason: Error) => void) | undefined;
 
-  /** @param owner as whom this process owns the partition; new for each claimer */
+  /** @param owner identity under which this process owns the partition; new for each claimer */
   constructor(handling: TopicHandling, taker: ClaimTaker, owner: Owner) {
     this.partition = taker.partition;
     this.#handling = handling;
@@ -127,7 +129,7 @@ export class PartitionClaimer implements Startable, Claims {
     this.#admission.join();
   }
 
-  /** Resolves once no claim is under way; what the last one brought has been handed on. */
+  /** Resolves once no claim is under way and the messages of the last one have been passed on. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#timer.disarm();
@@ -136,12 +138,12 @@ export class PartitionClaimer implements Startable, Claims {
     this.#patience.disarm();
   }
 
-  /** @param at when something may be due, epoch milliseconds on the broker's clock */
+  /** @param at time when something may be due, in epoch milliseconds on the broker's clock */
   wake(at: number): void {
     if (!this.#stop.signal.aborted) this.#timer.arm(at);
   }
 
-  /** Gives up a claim that is not answered and sends it again; what the first one may have made is returned then. */
+  /** Gives up an unanswered claim and sends it again; the repeat returns the deliveries that the first one may have made. */
   retry(): void {
     this.#giveUp?.(new BrokerUnavailableError('A claim was not answered'));
   }
@@ -151,7 +153,7 @@ export class PartitionClaimer implements Startable, Claims {
     this.#claiming = this.#claim();
   }
 
-  /** The clock that decides about this partition, epoch milliseconds. */
+  /** Time on the clock that decides about this partition, in epoch milliseconds. */
   get #brokerNow(): number {
     return this.#handling.context.broker.now(this.partition);
   }
@@ -166,7 +168,7 @@ export class PartitionClaimer implements Startable, Claims {
     if (lost) this.#taker.lost(lost.owner);
   }
 
-  /** Never rejects; answers what is stored of the partition if this process does not own it any more. */
+  /** Claims at most `most` messages. Never rejects; returns the stored owner if this process no longer owns the partition. */
   async #claimUpTo(most: number): Promise<NotOwner | undefined> {
     const { context } = this.#handling;
     const admission = this.#admission;
@@ -175,12 +177,12 @@ export class PartitionClaimer implements Startable, Claims {
       if (result.status === 'not-owner') return result;
       this.#answeredAt = sentAt;
       admission.answered(result, max);
-      // Nobody else gets what is delivered at most once, however late its call is.
+      // No other process gets an at-most-once message, however late its call is.
       const deliveries = this.#deliveriesOf(result, lease === 0 ? Infinity : sentAt + lease);
       const slots = this.#taker.take(deliveries, admission.slots);
       this.#plan(result);
       if (result.keepsFinished) this.#taker.keepsFinished();
-      // The last, since others may be woken.
+      // Called last, since others may be woken.
       admission.used(slots, result.heldBack);
     } catch (error) {
       if (this.#stop.signal.aborted) return undefined;
@@ -204,8 +206,8 @@ export class PartitionClaimer implements Startable, Claims {
   }
 
   /**
-   * If a claim is refused for what it met, fewer messages are claimed, until the one that is in the way stands alone; it is
-   * set aside.
+   * Sends a claim. If the broker refuses it because of a message, fewer are claimed until the one in the way stands alone; that one is set
+   * aside.
    */
   async #send(max: number): Promise<AnsweredClaim> {
     let wanted = max;
@@ -213,7 +215,7 @@ export class PartitionClaimer implements Startable, Claims {
       try {
         return await this.#ask(wanted);
       } catch (error) {
-        // What it met before it lost its slots is not known; the next claim meets it again.
+        // It is not known which message it met before it lost its slots; the next claim meets it again.
         if (this.#stop.signal.aborted || !isRefused(error) || this.#admission.slots === 0) throw error;
         this.#admission.standBack();
         if (wanted > 1) wanted = Math.floor(wanted / 2);
@@ -223,7 +225,7 @@ export class PartitionClaimer implements Startable, Claims {
     }
   }
 
-  /** Sets that message aside which a claim of a single one would take. Answers whether there was one. */
+  /** Sets aside the message that a claim of a single one would take. Returns whether there was one. */
   async #setFirstAside(error: Error): Promise<boolean> {
     const { broker } = this.#handling.context;
     const failure = toFailure('undecodable', new SerializationError(`It cannot be claimed: ${error.message}`));
@@ -244,7 +246,7 @@ export class PartitionClaimer implements Startable, Claims {
     return false;
   }
 
-  /** The same request is repeated until it is answered: the broker finds out whether an earlier one took effect. */
+  /** Repeats the same request until it is answered: the broker detects whether an earlier one took effect. */
   async #ask(wanted: number): Promise<AnsweredClaim> {
     const { context, handled, destination, topics } = this.#handling;
     const { broker, clock, log } = context;
@@ -284,7 +286,7 @@ export class PartitionClaimer implements Startable, Claims {
     );
   }
 
-  /** @throws what the call rejects with, or the reason for which it was given up */
+  /** @throws the error of the call, or the reason why it was given up */
   async #answer<T>(sentAt: number, call: Promise<T>): Promise<T> {
     this.#unansweredSince = sentAt;
     this.#patience.arm(sentAt + KEEPS_SLOTS);
@@ -299,7 +301,7 @@ export class PartitionClaimer implements Startable, Claims {
     }
   }
 
-  /** The timer is not disarmed by each answer, so it mostly finds a later claim, or none. */
+  /** Answers do not disarm the timer, so it usually finds a later claim, or none. */
   #loseSlotsIfLate(): void {
     if (this.#unansweredSince === undefined) return;
     const at = this.#unansweredSince + KEEPS_SLOTS;

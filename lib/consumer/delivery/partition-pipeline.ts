@@ -15,19 +15,19 @@ import { TakenDeliveries } from './taken-deliveries.js';
 import type { TopicHandling } from './topic-handling.js';
 import type { Verdict } from './verdict.js';
 
-/** Who holds a partition, as its pipeline sees it. */
+/** Holder of a partition, as its pipeline sees it. */
 export interface PartitionOwner {
   /**
-   * The partition turned out not to belong to this process any more.
+   * Called when the partition no longer belongs to this process.
    *
-   * @param owner what is stored instead; `undefined` if nothing is
+   * @param owner owner that is stored instead; `undefined` if none is
    */
   lost(owner: Owner | undefined): void;
 }
 
 /**
- * The way of one partition's messages through this process, where its parts are put together: claimed, as far as they are admitted, run, and
- * settled. No part knows those before it: they tell the pipeline, and it tells the next one. It claims while the partition is owned.
+ * The path of one partition's messages through this process, assembled from its parts: they are claimed as far as admitted, run, and
+ * settled. No part knows those before it: each reports to the pipeline, which calls the next one. It claims while the partition is owned.
  */
 export class PartitionPipeline implements ClaimTaker, SettleListener {
   readonly partition: Partition;
@@ -38,9 +38,9 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
   readonly #settler: Settler;
   readonly #reporter: DeliveryReporter;
   readonly #deadLetters: RetentionTrimmer;
-  /** Only if finished messages are kept, or are left of another owner's. */
+  /** Present only if finished messages are kept, or an earlier owner has left some. */
   #finished: RetentionTrimmer | undefined;
-  /** Only while the partition is owned. */
+  /** Present only while the partition is owned. */
   #claimer: PartitionClaimer | undefined;
   #schedules: ScheduleRunner | undefined;
   #holder: PartitionOwner | undefined;
@@ -62,7 +62,7 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
 
   // ── owned or not ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Claims what falls due from now on. Nobody waits for the signals to come: once they do, it looks. */
+  /** Claims messages as they fall due from now on. It does not wait for the signals to arrive: once they do, it looks. */
   start(holder: PartitionOwner, owner: Owner): void {
     const { context, topics } = this.#handling;
     this.#unsubscribe ??= context.broker.watchPartition(
@@ -85,7 +85,7 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
     void this.#deadLetters.start();
   }
 
-  /** Claims nothing more; resolves once what the last claim has brought is on its way. */
+  /** Stops claiming; resolves once the messages of the last claim are under way. */
   async stop(): Promise<void> {
     const [claimer, schedules] = [this.#claimer, this.#schedules];
     this.#claimer = this.#schedules = this.owner = undefined;
@@ -95,17 +95,17 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
     this.run.disowned();
   }
 
-  /** `undefined` if another process owns the partition, or none. */
+  /** Progress of the claims; `undefined` if another process owns the partition, or none. */
   get progress(): PartitionProgress | undefined {
     return this.#claimer?.progress;
   }
 
-  /** More may be claimed than what was told of. */
+  /** Looks into the partition: more may be claimable than was signalled. */
   lookAgain(): void {
     this.#claimer?.wake(0);
   }
 
-  /** Sends a claim that is not answered again. */
+  /** Sends an unanswered claim again. */
   retryClaim(): void {
     this.#claimer?.retry();
   }
@@ -120,7 +120,7 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
     return this.run.take(deliveries, slots);
   }
 
-  /** Finished messages are kept here, or some are left of an owner that has kept them. */
+  /** Starts trimming finished messages: they are kept here, or an earlier owner has left some. */
   keepsFinished(): void {
     const { context, handled } = this.#handling;
     this.#finished ??= trimmerOfFinished(context, this.partition, handled);
@@ -158,7 +158,7 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
   waits(isWaiting: boolean): void {
     this.#handling.log.sawFull(this.partition.index, isWaiting);
     if (isWaiting) this.run.watchLeases();
-    // While they were a crowd, nothing was claimed.
+    // Nothing was claimed while they were a crowd.
     else this.#claimer?.wake(0);
   }
 
@@ -173,17 +173,17 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
     if (this.run.running.size + this.waitingForRoom > 0) this.run.renewLeases();
   }
 
-  /** Whether nothing is on its way any more. */
+  /** Whether nothing is under way any more. */
   get isIdle(): boolean {
     return !this.#claimer && this.run.running.size + this.taken.size + this.#settler.unsettled === 0;
   }
 
-  /** Outcomes that are not confirmed yet. */
+  /** Number of outcomes that are not confirmed yet. */
   get unsettled(): number {
     return this.#settler.unsettled;
   }
 
-  /** Outcomes that wait until Redis has room. */
+  /** Number of outcomes that wait until Redis has room. */
   get waitingForRoom(): number {
     return this.#settler.waiting.length;
   }
@@ -193,7 +193,7 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
     return this.#settler.idle();
   }
 
-  /** Ends everything: claiming, renewing, settling and listening. */
+  /** Stops claiming, renewing, settling and listening. */
   async close(): Promise<void> {
     const trimmers = [this.#deadLetters, this.#finished];
     await Promise.all([
@@ -221,7 +221,7 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
     }
   }
 
-  /** What was signalled before is lost: that something is due, or that a message in flight was cancelled. */
+  /** Makes up for lost signals: that something is due, or that a message in flight was cancelled. */
   missedSignals(): void {
     this.#claimer?.wake(0);
     this.#schedules?.changed(0);

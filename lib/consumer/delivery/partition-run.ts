@@ -13,16 +13,16 @@ import { ACKED, RELEASED, type Verdict, failedAttempt } from './verdict.js';
 export interface PartitionRunOptions {
   readonly handling: TopicHandling;
   readonly partition: Partition;
-  /** Gets what is decided, unless it is delivered at most once. */
+  /** Receives the decided outcomes, except those of at-most-once deliveries. */
   readonly settler: Settler;
-  /** Gets what somebody has taken, who decides about it. */
+  /** Receives the deliveries that a receiver has taken and will decide about. */
   readonly taken: TakenDeliveries;
   readonly reporter: DeliveryReporter;
 }
 
 /**
- * The way of deliveries from their claim until their outcome is decided: checked, handed over, decided. What was claimed goes its way to the
- * end, whoever owns the partition by then.
+ * The path of deliveries from their claim until their outcome is decided: checked, handed over, decided. Claimed deliveries go all the way,
+ * whichever process owns the partition by then.
  */
 export class PartitionRun {
   readonly running = new RunningDeliveries();
@@ -31,7 +31,7 @@ export class PartitionRun {
   readonly #taken: TakenDeliveries;
   readonly #reporter: DeliveryReporter;
   readonly #guarantee: DeliveryGuarantee;
-  /** Deliveries whose outcome is not decided. */
+  /** Number of deliveries whose outcome is not decided. */
   #undecided = 0;
   readonly #onDecided: (() => void)[] = [];
 
@@ -65,7 +65,7 @@ export class PartitionRun {
     });
   }
 
-  /** Claimed: takes the deliveries, in calls of at most a batch, one a slot. */
+  /** Takes claimed deliveries in calls of at most a batch each, one call per slot. */
   take(deliveries: readonly Delivery[], slots: number): number {
     const { handler, leaseEnds, admission } = this.#handling;
     leaseEnds.check();
@@ -89,12 +89,12 @@ export class PartitionRun {
 
   /** Never rejects. */
   async #deliver({ deliveries }: Call): Promise<void> {
-    // Most checks have their result at once, and most calls need not wait for any.
+    // Most checks return their result at once, and most calls need not wait for any.
     const checks = deliveries.map((delivery) => this.#check.check(delivery));
     const known = checks.every(isKnown) ? checks : await Promise.all(checks.map(async (check) => check));
     const sifted = this.#sift(deliveries, known);
     const permitted = this.#guarantee.untilPermitted(sifted);
-    // Mostly nothing has to be waited for.
+    // Usually there is nothing to wait for.
     if (permitted) await permitted;
     const checked = this.#inTime(sifted);
     if (checked.length === 0) return;
@@ -104,7 +104,7 @@ export class PartitionRun {
     this.#reporter.handed(checked);
     const { results, ended } = await destination.hand(checked);
     checked.forEach((one, i) => {
-      // It may have been given back meanwhile; then no backoff function must be asked.
+      // It may have been given back meanwhile; then no backoff function must be called.
       if (one.delivery.settled) return;
       if (results === 'taken') this.#letGo(one.delivery);
       else this.#settle(one.delivery, results === 'left' ? RELEASED : this.#verdictOf(one, results?.[i]));
@@ -123,7 +123,7 @@ export class PartitionRun {
     );
   }
 
-  /** Settles what the check has decided, and what was given back while it took its time; answers what is left. */
+  /** Settles the deliveries that the check has decided, drops those given back meanwhile, and returns the rest. */
   #sift(deliveries: readonly Delivery[], results: readonly CheckResult[]): CheckedDelivery[] {
     const checked: CheckedDelivery[] = [];
     deliveries.forEach((delivery, i) => {
@@ -135,7 +135,7 @@ export class PartitionRun {
     return checked;
   }
 
-  /** Gives back what a limit of its topic or its key does not let begin any more, or what nobody takes. */
+  /** Gives back deliveries that a limit of their topic or key no longer lets begin, or that no receiver takes; returns the rest. */
   #inTime(checked: CheckedDelivery[]): CheckedDelivery[] {
     const { context, destination, admission } = this.#handling;
     const now = context.clock.now();
@@ -161,18 +161,18 @@ export class PartitionRun {
     return failedAttempt(result.reason, message, backoff, { at: broker.now(delivery.partition), duration });
   }
 
-  /** The first verdict on a delivery counts. */
+  /** Settles a delivery; the first verdict counts. */
   #settle(delivery: Delivery, verdict: Verdict): void {
     if (delivery.settled) return;
     delivery.settle(this.#handling.context.clock.now());
     this.#handling.admission.decided(delivery, verdict.outcome);
-    // Before the outcome, so that the next claim is sent first, and what it brings is handled while Redis settles.
+    // Before the outcome, so that the next claim is sent first and its messages are handled while Redis settles.
     delivery.call?.settled();
     this.#guarantee.decided(delivery, verdict);
     this.#decided();
   }
 
-  /** Whoever has taken it decides about it. */
+  /** The receiver that has taken it decides about it. */
   #letGo(delivery: Delivery): void {
     this.#taken.add(delivery);
     delivery.call?.settled();
@@ -195,14 +195,14 @@ export class PartitionRun {
     this.#guarantee.renewer?.start(Infinity);
   }
 
-  /** The partition is another process's from now on, which need not wait for those that wait here for an earlier run. */
+  /** Aborts the deliveries that wait here for an earlier run: the next owner of the partition need not wait for them. */
   disowned(): void {
     for (const delivery of this.running.waiting) delivery.abort(new DeliveryAbortedError('LEASE_LOST'));
   }
 
   /**
-   * Gives back what still runs: the signals abort, and the messages are at once free for another process. What is delivered at most once is
-   * lost, also if it still waits for its call.
+   * Gives back the deliveries that still run: their signals abort, and the messages are free for another process at once. An at-most-once
+   * delivery is lost, even if it still waits for its call.
    */
   releaseAll(): void {
     const uncalled = this.#guarantee.giveUp();
@@ -218,7 +218,7 @@ export class PartitionRun {
     if (this.#undecided > 0) await new Promise<void>((resolve) => this.#onDecided.push(resolve));
   }
 
-  /** Renews no lease any more. */
+  /** Stops renewing leases. */
   close(): Promise<void> | undefined {
     return this.#guarantee.renewer?.stop();
   }

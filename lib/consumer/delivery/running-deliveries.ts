@@ -1,15 +1,15 @@
 import type { Delivery } from './delivery.js';
 
 /**
- * The deliveries of one partition that are on their way: those that run, redeliveries that wait for an earlier run to end, and those at most
- * once that wait for a slot.
+ * Deliveries of one partition that are under way: those that run, redeliveries that wait for an earlier run to end, and at-most-once
+ * deliveries that wait for a slot.
  */
 export class RunningDeliveries implements Iterable<Delivery> {
-  /** By stored id, until the handler has ended: it may outlive the outcome, such as after a timeout. */
+  /** Running deliveries by stored id, until the handler has ended: it can outlive the outcome, for example after a timeout. */
   #runs = new Map<string, Delivery>();
-  /** By stored id. */
+  /** Waiting redeliveries by stored id. */
   readonly #waits = new Map<string, Delivery>();
-  /** Of messages that are gone already: others with their ids may run beside them. */
+  /** Deliveries of messages that are gone already: others with the same ids can run beside them. */
   readonly #gone = new Set<Delivery>();
 
   get size(): number {
@@ -22,27 +22,27 @@ export class RunningDeliveries implements Iterable<Delivery> {
     yield* this.#gone;
   }
 
-  /** Those whose outcome is not decided; for the others a lease is of no use. */
+  /** Deliveries whose outcome is not decided; the others have no use for a lease. */
   get unsettled(): Delivery[] {
     return [...this].filter(({ settled }) => !settled);
   }
 
-  /** Those that wait for an earlier run of their message to end. */
+  /** Deliveries that wait for an earlier run of their message to end. */
   get waiting(): Iterable<Delivery> {
     return this.#waits.values();
   }
 
-  /** The run of a message that has not ended. */
+  /** Returns the run of a message that has not ended. */
   runOf(storedId: string): Delivery | undefined {
     return this.#runs.get(storedId);
   }
 
-  /** The delivery of a receipt. */
+  /** Returns the delivery of a receipt. */
   find(storedId: string, token: string): Delivery | undefined {
     return [this.#waits.get(storedId), this.#runs.get(storedId)].find((delivery) => delivery?.token === token);
   }
 
-  /** A delivery that runs from now on; no other one of its message does. */
+  /** Adds a delivery that runs from now on; no other one of its message does. */
   add(delivery: Delivery): void {
     // A new map in place of an empty one: the tables that a map outgrows hold what was in them until a full collection, and
     // with many partitions every map grows old between two claims.
@@ -50,15 +50,15 @@ export class RunningDeliveries implements Iterable<Delivery> {
     this.#runs.set(delivery.storedId, delivery);
   }
 
-  /** A delivery at most once, from when it is claimed. */
+  /** Adds an at-most-once delivery when it is claimed. */
   addGone(delivery: Delivery): void {
     this.#gone.add(delivery);
   }
 
   /**
-   * A redelivery that waits from now on.
+   * Adds a redelivery that waits from now on.
    *
-   * @returns the one of the same message that has waited until now
+   * @returns the redelivery of the same message that has waited until now
    */
   addWaiting(delivery: Delivery): Delivery | undefined {
     const before = this.#waits.get(delivery.storedId);

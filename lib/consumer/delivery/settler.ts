@@ -21,34 +21,34 @@ import type { Delivery } from './delivery.js';
 import { type Verdict, dead } from './verdict.js';
 import { type DecidedDelivery, WaitingOutcomes, splitByRoom } from './waiting-outcomes.js';
 
-/** What a settle that was not too late has led to. */
+/** Effect of a settle that was not too late. */
 export type Effect = Exclude<SettleStatus, 'stale'>;
 
-/** Whom a {@link Settler} settles for. */
+/** Listener for the results of a {@link Settler}. */
 export interface SettleListener {
-  /** As whom this process owns the partition; `undefined`: another one is to hear what becomes due. */
+  /** Identity under which this process owns the partition; `undefined`: another process is to learn what becomes due. */
   readonly owner?: Owner | undefined;
-  /** Whether it is kept who has handled a message, and for how long. */
+  /** Whether finished messages record the process that handled them, and for how long. */
   readonly isFinishedKept?: boolean;
-  /** An outcome is confirmed; of a message that had to be set aside, since it was refused, that it is a dead letter. */
+  /** Called when an outcome is confirmed; for a message set aside because its outcome was refused, when it is a dead letter. */
   settled(delivery: Delivery, verdict: Verdict, effect: Effect): void;
-  /** An outcome had no effect: it came too late. */
+  /** Called when an outcome came too late and had no effect. */
   stale(delivery: Delivery): void;
-  /** Nothing more is done about a delivery, whatever has become of it. */
+  /** Called when nothing more is done about a delivery, whatever its outcome. */
   done(delivery: Delivery): void;
-  /** Outcomes have begun to wait for room, or all that waited are stored. */
+  /** Called when outcomes begin to wait for room, and when all of them are stored. */
   waits(isWaiting: boolean): void;
-  /** No outcome is unanswered any more whose lease has ended. */
+  /** Called when no outcome whose lease has ended is unanswered any more. */
   caughtUp(): void;
 }
 
 /**
- * Sends the outcomes of one partition's deliveries, one call at a time: those that come up meanwhile travel together in
- * the next. While the broker cannot be reached they are kept, at most as many as may be handled at once.
+ * Sends the outcomes of one partition's deliveries, one call at a time: those that come up meanwhile travel together in the next call.
+ * While the broker is unreachable they are kept, at most as many as can be handled at once.
  *
- * If the broker is full, those that make room go on, and the others wait, for as long as it takes: their leases have to be
- * renewed, and nothing more should be claimed once they are a crowd. Nor before those are answered whose lease has ended, such as
- * after a stall of the process: a claim that came first would deliver their messages again.
+ * If the broker is full, outcomes that make room go on, and the others wait for as long as it takes: their leases have to be renewed, and
+ * nothing more should be claimed once they are a crowd. Nor should anything be claimed before outcomes whose lease has ended are answered,
+ * such as after a stall of the process: a claim that came first would deliver their messages again.
  */
 export class Settler {
   readonly #context: ConsumerContext;
@@ -60,9 +60,11 @@ export class Settler {
   #pending: DecidedDelivery[] = [];
   #sent: readonly DecidedDelivery[] = [];
   #isWaiting = false;
-  /** When the first lease of what is not answered ends, on the local clock in epoch milliseconds; what waits for room does not count. */
+  /** Earliest lease end among the unanswered outcomes, in epoch milliseconds on the local clock; those that wait for room do not count. */
   #lateFrom = Infinity;
-  /** Its own, so that its calls are not taken for repeats of those that this process made when it had the partition before. */
+  /**
+   * Caller name of its own, so that its calls are not taken for repeats of those that this process made when it owned the partition before.
+   */
   readonly #caller = randomUUID();
   #sequence = 0;
   #hasMiddlewareFailed = false;
@@ -74,7 +76,7 @@ export class Settler {
     this.#sending = new Loop({ clock: context.clock, run: () => this.#sendAll(), gather: true });
   }
 
-  /** Outcomes that are not confirmed yet. */
+  /** Number of outcomes that are not confirmed yet. */
   get unsettled(): number {
     return this.#pending.length + this.#sent.length + this.#waiting.size;
   }
@@ -84,7 +86,7 @@ export class Settler {
     return this.#waiting.deliveries;
   }
 
-  /** Whether outcomes have to be answered before more is claimed: so many wait for room, or leases of some have ended. */
+  /** Whether outcomes have to be answered before more is claimed: too many wait for room, or the leases of some have ended. */
   get comesFirst(): boolean {
     return this.#waiting.isCrowd || this.#isLate;
   }
@@ -93,7 +95,7 @@ export class Settler {
     return this.#context.clock.now() >= this.#lateFrom;
   }
 
-  /** @param operation names the settle, which may be made again under this name */
+  /** @param operation name of the settle, under which it can be repeated */
   settle(delivery: Delivery, verdict: Verdict, operation?: string): void {
     // A new list in place of an empty one: what an old list outgrows holds what was in it until a full collection.
     if (this.#pending.length === 0) this.#pending = [];
@@ -107,7 +109,7 @@ export class Settler {
     await this.#sending.idle();
   }
 
-  /** Stops trying: what is not confirmed will be redelivered when its lease ends. */
+  /** Stops trying: messages whose outcome is not confirmed are delivered again when their lease ends. */
   async stop(): Promise<void> {
     this.#abandoned.abort();
     await this.#sending.stop();
@@ -116,7 +118,7 @@ export class Settler {
   /**
    * Never rejects.
    *
-   * @returns when to try again what waits for room, in milliseconds
+   * @returns time until the next try for outcomes that wait for room, in milliseconds
    */
   async #sendAll(): Promise<number | undefined> {
     const { clock } = this.#context;
@@ -133,7 +135,7 @@ export class Settler {
     return this.#waiting.pauseFrom(clock.now());
   }
 
-  /** Takes the next batch. Here alone it can end that something is late, so that nobody who waits for it waits in vain. */
+  /** Takes the next batch. Only here can lateness end, so that whatever waits for its end learns of it. */
   #goOn(): void {
     const wasLate = this.#isLate;
     this.#sent = this.#nextBatch();
@@ -141,7 +143,7 @@ export class Settler {
     if (wasLate && !this.#isLate) this.#listener.caughtUp();
   }
 
-  /** While something waits for room, only what makes room is sent at once. */
+  /** While something waits for room, only outcomes that make room are sent at once. */
   #nextBatch(): DecidedDelivery[] {
     while (this.#pending.length > 0) {
       const batch = this.#pending.splice(0, batchLength(this.#pending));
@@ -153,7 +155,7 @@ export class Settler {
     return this.#waiting.take(this.#context.clock.now());
   }
 
-  /** What makes room was refused only for those that it has travelled with. */
+  /** Puts refused outcomes off. Those that make room were refused only because of the others in the call. */
   #putOff(left: readonly DecidedDelivery[]): void {
     const { adding, others } = splitByRoom(left);
     this.#waiting.putBack(adding, this.#context.clock.now());
@@ -167,7 +169,7 @@ export class Settler {
     this.#isWaiting = isWaiting;
   }
 
-  /** @returns those for which there is no room. Never rejects. */
+  /** @returns outcomes for which there is no room. Never rejects. */
   async #send(batch: readonly DecidedDelivery[]): Promise<readonly DecidedDelivery[]> {
     try {
       return await this.#settle(batch);
@@ -180,7 +182,7 @@ export class Settler {
     }
   }
 
-  /** @returns those for which there is no room, though there was for others */
+  /** @returns outcomes for which there is no room, though there was for others */
   async #settle(batch: readonly DecidedDelivery[]): Promise<readonly DecidedDelivery[]> {
     const { settleLayers } = this.#context;
     const failed = new Map<DecidedDelivery, unknown>();
@@ -233,7 +235,7 @@ export class Settler {
     return namedCall(operation, delivery.token);
   }
 
-  /** @param canWait whether to give up if the broker is full, since what there is no room for is sent again later */
+  /** @param canWait whether to give up if the broker is full, since outcomes without room are sent again later */
   #served<T>(call: () => Promise<T>, canWait = false): Promise<T> {
     const { clock, log } = this.#context;
     return repeatUntilServed(call, {
@@ -248,7 +250,7 @@ export class Settler {
     });
   }
 
-  /** What cannot be settled is no use in the partition: it would be delivered again and again. */
+  /** Sets aside a message that cannot be settled: left in the partition, it would be delivered again and again. */
   async #setAside({ delivery }: DecidedDelivery, error: unknown): Promise<void> {
     const text = `What became of it cannot be stored: ${(error as Error).message}`;
     const failure = toFailure('undecodable', new SerializationError(text, { cause: error }));
@@ -262,8 +264,8 @@ export class Settler {
   }
 
   /**
-   * An id that is no text in UTF-8 comes with U+FFFD in place of its bytes, so that no settle finds it. Because of
-   * `DeliveryCheck` the handler was not called.
+   * Handles a message whose id is not valid UTF-8: the id arrives with U+FFFD in place of its bytes, so no settle finds it. Because of
+   * `DeliveryCheck`, the handler was not called.
    *
    * @returns whether it was such a message, which is a dead letter now
    */
@@ -286,7 +288,7 @@ export class Settler {
     }
   }
 
-  /** Logged once: what fails at every settle would fill the log. */
+  /** Logs a fault once: middleware that fails at every settle would fill the log. */
   #reportFault(error: unknown): void {
     this.#tellError('hook', error);
     if (this.#hasMiddlewareFailed) return;
@@ -303,7 +305,7 @@ export class Settler {
   }
 }
 
-/** How many are sent in the next call: one that has a name travels alone, since whoever makes it again does not know the others. */
+/** Returns how many outcomes the next call sends: a named one travels alone, since the caller that repeats it does not know the others. */
 function batchLength(pending: readonly DecidedDelivery[]): number {
   const most = Math.min(MAX_BATCH, pending.length);
   for (let i = 0; i < most; i++) if (pending[i]?.operation !== undefined) return Math.max(1, i);
@@ -314,7 +316,7 @@ function firstEndOf(decided: readonly DecidedDelivery[]): number {
   return decided.reduce((first, { delivery }) => Math.min(first, delivery.leaseEndsAt), Infinity);
 }
 
-/** What is to become of a delivery, as middleware sees it. */
+/** Converts the decided outcome of a delivery to the middleware's view. */
 function toDeliveryOutcome({ delivery, verdict: { outcome } }: DecidedDelivery): DeliveryOutcome {
   const { partition, id, key, attempt, message } = delivery;
   return {

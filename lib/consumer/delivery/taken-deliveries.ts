@@ -10,11 +10,11 @@ import type { TopicHandling } from './topic-handling.js';
 import type { Verdict } from './verdict.js';
 
 /**
- * The deliveries of one partition that somebody has taken and has not settled yet, as far as this process knows: any process may settle
- * them, and nobody renews their leases here.
+ * Deliveries of one partition that receivers have taken and not settled yet, as far as this process knows: any process can settle them, and
+ * this one does not renew their leases.
  *
- * A delivery has the payload of its message, so it is kept only as long as somebody here has the message, or others have to wait until it ends:
- * those that others settle are forgotten with the next garbage collection, or stay until their leases end.
+ * A delivery holds the payload of its message, so it is kept only as long as code in this process has the message, or others have to wait
+ * until it ends: deliveries settled elsewhere are forgotten at the next garbage collection, or stay until their leases end.
  */
 export class TakenDeliveries implements Leased {
   readonly partition: Partition;
@@ -22,7 +22,7 @@ export class TakenDeliveries implements Leased {
   readonly #settler: Settler;
   readonly #byToken = new Map<string, Delivery | WeakRef<Delivery>>();
   readonly #collected = new FinalizationRegistry<string>((token) => this.#byToken.delete(token));
-  /** Called with what an outcome has led to; `undefined`: it was refused. */
+  /** Callbacks for the effect of an outcome; `undefined` if it was refused. */
   readonly #answers = new Map<Delivery, (status: SettleStatus | undefined) => void>();
 
   constructor(handling: TopicHandling, partition: Partition, settler: Settler) {
@@ -60,9 +60,9 @@ export class TakenDeliveries implements Leased {
   }
 
   /**
-   * Settles a delivery, which may have been taken elsewhere; it is sent until Redis answers.
+   * Settles a delivery, which may have been taken elsewhere; the outcome is sent until Redis answers.
    *
-   * @param operation names the settle, which may be made again under this name
+   * @param operation name of the settle, under which it can be repeated
    * @returns `undefined` if it was refused
    */
   async settle(delivery: Delivery, verdict: Verdict, operation?: string): Promise<SettleStatus | undefined> {
@@ -79,9 +79,9 @@ export class TakenDeliveries implements Leased {
   }
 
   /**
-   * To be called with what an outcome has led to, and once nothing more is done about it; the first call counts.
+   * Call this with the effect of an outcome, and when nothing more is done about it; the first call counts.
    *
-   * @returns whether somebody has waited for that
+   * @returns whether a caller waited for it
    */
   answered(delivery: Delivery, status?: SettleStatus): boolean {
     this.#answers.get(delivery)?.(status);
@@ -89,7 +89,7 @@ export class TakenDeliveries implements Leased {
   }
 
   /**
-   * Has leases last from now on for so long, in milliseconds.
+   * Renews leases: they last for `lease` milliseconds from now on.
    *
    * @param deliveries 1 to `MAX_BATCH`
    * @throws BrokerUnavailableError
@@ -105,7 +105,7 @@ export class TakenDeliveries implements Leased {
     return statuses;
   }
 
-  /** A delivery has another lease, since somebody has used its receipt; local clock, epoch milliseconds. */
+  /** Sets a new lease end for a delivery whose receipt was used, in epoch milliseconds on the local clock. */
   lasts(delivery: Delivery, leaseEndsAt: number): void {
     delivery.leaseEndsAt = leaseEndsAt;
     if (this.find(delivery) === delivery) this.#handling.leaseEnds.watch(this, delivery.endsAt);
@@ -116,7 +116,7 @@ export class TakenDeliveries implements Leased {
     this.#handling.admission.ended(delivery);
   }
 
-  /** A suspect takes its room as long as its receiver may be at work on it. */
+  /** Removes a delivery. A suspect takes its room for as long as its receiver may be at work on it. */
   #remove(delivery: Delivery): void {
     if (this.#byToken.delete(delivery.token)) this.#handling.admission.leftRoom(delivery);
   }

@@ -9,13 +9,13 @@ import type { CheckedDelivery } from './delivery-check.js';
 import type { LeaseEnds } from './lease-ends.js';
 import type { HandledTopic, MessageHandler } from '../message-handler.interface.js';
 
-/** How this process handles a topic: what all partitions of the topic have in common. */
+/** Handling of a topic in this process, shared by all partitions of the topic. */
 export interface TopicHandling {
   readonly context: ConsumerContext;
   readonly handler: Pick<MessageHandler, 'name' | 'batch'>;
   readonly destination: Destination;
   readonly handled: HandledTopic;
-  /** What may run. */
+  /** Decides which messages can run. */
   readonly admission: Admission;
   readonly notifier: DeadLetterNotifier;
   readonly topics: TopicRegistry;
@@ -25,28 +25,28 @@ export interface TopicHandling {
   readonly work: WorkMeter;
 }
 
-/** Where the messages of a topic go. It knows nothing of claims and settling, and they know nothing of it. */
+/** Destination of a topic's messages. It knows nothing of claims and settling, and they know nothing of it. */
 export interface Destination {
-  /** Whether it takes messages now; those that come while it does not are given back. */
+  /** Whether it takes messages now; those that come meanwhile are given back if not. */
   readonly isOpen: boolean;
-  /** The lease that messages should be claimed with, in milliseconds. @defaultValue as the topic is set */
+  /** Lease to claim messages with, in milliseconds. @defaultValue the topic's lease */
   readonly lease?: number | undefined;
   /**
-   * Never rejects.
+   * Hands messages over. Never rejects.
    *
-   * @param checked what is handed over together, one at least
+   * @param checked deliveries that are handed over together, at least one
    */
   hand(checked: readonly CheckedDelivery[]): Promise<Handover>;
 }
 
-/** What has come of messages that were handed over. */
+/** Result of handing messages over. */
 export interface Handover {
   /**
-   * One result for each message, in their order: fulfilled is an ack. `undefined`: all of them are fulfilled. `'taken'`: whoever has taken them
-   * settles them, here or elsewhere. `'left'`: nobody has taken them.
+   * One result for each message, in their order: fulfilled is an ack. `undefined`: all of them are fulfilled. `'taken'`: the receiver that
+   * has taken them settles them, here or elsewhere. `'left'`: no receiver has taken them.
    */
   readonly results: Results | 'taken' | 'left' | undefined;
-  /** Whoever has the messages is still at work on them, and has ended then; never rejects. `undefined`: has ended. */
+  /** Resolves when work on the messages has ended; never rejects. `undefined` if it has ended already. */
   readonly ended: Promise<unknown> | undefined;
 }
 

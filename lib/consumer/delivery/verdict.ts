@@ -12,19 +12,18 @@ import { type Failure, toFailedAttempt, toFailure } from '../../messages/failure
 import { parseDuration } from '../../time/duration.js';
 import type { ActiveBackoff } from '../../fleet/topic-settings.interface.js';
 
-/** What becomes of a delivery. */
+/** Decision about a delivery. */
 export interface Verdict {
   readonly outcome: Outcome;
-  /** What the handler threw. */
+  /** Error that the handler threw. */
   readonly error?: unknown;
-  /** Attempts that are left after this one; of no meaning if nothing was thrown. */
+  /** Number of attempts left after this one; meaningless if nothing was thrown. */
   readonly attemptsLeft?: number;
 }
 
-/** What makes a dead letter. */
 export type DeadOutcome = Extract<Outcome, { readonly kind: 'dead' }>;
 
-/** Which attempt of a message has failed, and how many it has. */
+/** Number of the failed attempt, and the most attempts of the message. */
 export interface AttemptNumber {
   readonly attempt: number;
   readonly maxAttempts: number;
@@ -32,13 +31,13 @@ export interface AttemptNumber {
 
 export const ACKED: Verdict = { outcome: { kind: 'ack' } };
 
-/** Back at once, as if it had not been delivered. */
+/** Gives the message back at once, as if it had not been delivered. */
 export const RELEASED: Verdict = { outcome: { kind: 'release' } };
 
 /**
- * The same verdict on a delivery whose handler was not called, so that it does not count against the rate of its key.
+ * Returns the same verdict for a delivery whose handler was not called, so that it does not count against the rate of its key.
  *
- * @param grantedAt as the claim has answered it
+ * @param grantedAt time from the answer to the claim
  */
 export function notCalled(verdict: Verdict, grantedAt: number): Verdict {
   const { outcome } = verdict;
@@ -46,12 +45,12 @@ export function notCalled(verdict: Verdict, grantedAt: number): Verdict {
   return isUnspent ? { ...verdict, outcome: { ...outcome, grantedAt } } : verdict;
 }
 
-/** A dead letter without a call of the handler, which spends no attempt. */
+/** Returns the verdict for a dead letter without a call of the handler, which spends no attempt. */
 export function dead(failure: Failure): Verdict {
   return { outcome: { kind: 'dead', failure, spent: false } };
 }
 
-/** What follows from an error before the handler was called. */
+/** Returns the verdict for an error before the handler was called. */
 export function failed(error: unknown, number: AttemptNumber, backoff: ActiveBackoff): Verdict {
   const outcome = outcomeOf(error, number, backoff);
   if (!('failure' in outcome)) return { error, outcome };
@@ -59,9 +58,9 @@ export function failed(error: unknown, number: AttemptNumber, backoff: ActiveBac
 }
 
 /**
- * What follows from an error of the handler; the attempt goes into the message's history.
+ * Returns the verdict for an error of the handler; the attempt goes into the message's history.
  *
- * @param run when it failed, in epoch milliseconds on the broker's clock, and how long the handler ran, in milliseconds
+ * @param run time of the failure, in epoch milliseconds on the broker's clock, and run time of the handler, in milliseconds
  */
 export function failedAttempt(
   error: unknown,
@@ -76,7 +75,7 @@ export function failedAttempt(
   return { ...verdict, outcome: { ...outcome, failedAttempt: attempt } };
 }
 
-/** What follows from a handler's error. */
+/** Returns the outcome for a handler's error. */
 export function outcomeOf(error: unknown, { attempt, maxAttempts }: AttemptNumber, backoff: ActiveBackoff): Outcome {
   if (error instanceof RetryLaterError) {
     return { kind: 'put-off', delay: putOff(error, backoff, attempt), ...scopeOf(error) };
@@ -87,13 +86,12 @@ export function outcomeOf(error: unknown, { attempt, maxAttempts }: AttemptNumbe
   return { kind: 'retry', delay: retryDelay(backoff, attempt, error), failure };
 }
 
-/** What else is put off. */
 function scopeOf(error: RetryLaterError): { scope?: RateLimitScope } {
   if (!(error instanceof RateLimitedError)) return {};
   return { scope: RATE_LIMIT_SCOPES.find((one) => one === error.scope) ?? 'topic' };
 }
 
-/** An error of another version of this package need not have the same fields; that it spends no attempt stays true. */
+/** An error of another version of this package can have other fields; it still spends no attempt. */
 function putOff(error: RetryLaterError, backoff: ActiveBackoff, attempt: number): number {
   try {
     return parseDuration('delay', error.delay, { max: MAX_DELAY });
@@ -107,7 +105,7 @@ function retryDelay(backoff: ActiveBackoff, attempt: number, error: unknown): nu
   try {
     return parseDuration('The result of the backoff function', backoff(attempt, error), { max: MAX_DELAY });
   } catch {
-    // A backoff function that fails must not cost the message its retry; the handler's own error is what is kept.
+    // A backoff function that fails must not cost the message its retry; the handler's own error is kept.
     return backoffDelay(DEFAULT_BACKOFF, attempt);
   }
 }

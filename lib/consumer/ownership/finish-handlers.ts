@@ -4,26 +4,26 @@ import { within } from '../../time/deadline.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import type { TopicConsumer } from './topic-consumer.js';
 
-/** How long outcomes may take to be confirmed after the last handler has ended, in milliseconds. */
+/** Time limit for confirming outcomes after the last handler has ended, in milliseconds. */
 const SETTLE_TIMEOUT = 2000;
 
 type Finishing = Pick<TopicConsumer, 'calls' | 'decided' | 'releaseDeliveries' | 'settled' | 'unfinished'>;
 
 export interface FinishOptions {
   readonly context: Pick<ConsumerContext, 'clock' | 'log'>;
-  /** How long handlers may take, in milliseconds. */
+  /** Time limit for handlers, in milliseconds. */
   readonly timeout: number;
   /** Resolves once nothing more is claimed; never rejects. */
   readonly handedOver: Promise<void>;
-  /** The call that waits for that, such as `app.close()`. */
+  /** Call that waits for that, such as `app.close()`. */
   readonly call: string;
   /** Ends the wait: what still runs goes on. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Lets the handlers of some topics finish, gives back the messages of those that have not in time, and waits for a while until the
- * outcomes are confirmed. Never rejects.
+ * Lets the handlers of some topics finish, gives back the messages of those that do not finish in time, and waits a limited time for the
+ * outcomes to be confirmed. Never rejects.
  */
 export async function finishHandlers(consumers: readonly Finishing[], options: FinishOptions): Promise<void> {
   const { context, timeout, handedOver, signal } = options;
@@ -31,7 +31,7 @@ export async function finishHandlers(consumers: readonly Finishing[], options: F
   const atMost = async (milliseconds: number, work: Promise<unknown>): Promise<void> => {
     await within(clock, milliseconds, work, { signal }).catch(() => {});
   };
-  // What the last claims bring is handled too, so nothing is idle before they are answered.
+  // Messages of the last claims are handled too, so nothing is idle before those are answered.
   const decided = handedOver.then(() => Promise.all(consumers.map((consumer) => consumer.decided())));
   await atMost(timeout, decided);
   if (signal?.aborted) return;
@@ -47,7 +47,7 @@ function describeUnfinished(consumers: readonly Finishing[], { timeout, call }: 
   const messages = consumers.flatMap(({ unfinished }) => unfinished);
   const which = messages.length === 0 ? '' : `: ${enumerate(messages)}`;
   const back = messages.length === 1 ? 'its message is' : calls === 1 ? 'its messages are' : 'their messages are';
-  // It is the last one that runs, since it cannot end before this has.
+  // It is the last one that runs, since it cannot end before this call does.
   const advice = calls === 1 ? `. If it awaits ${call}, it waits for itself: call ${call} there without await` : '';
   return (
     `${counted(calls, 'handler')} still ${calls === 1 ? 'runs' : 'run'} after ${timeout} ms; ` +

@@ -8,28 +8,28 @@ import type { ConsumerContext } from '../consumer-context.js';
 import { finishHandlers } from './finish-handlers.js';
 import type { PartitionSharing } from './partition-sharing.js';
 
-/** What is wanted of an intake. */
+/** Request to an intake. */
 export type IntakeAction = 'start' | 'stop';
 
-/** What is known once the handlers of the process are. */
+/** Context that is known once the process's handlers are. */
 export interface IntakesSetup {
   readonly context: ConsumerContext;
-  /** The topics that have a handler here. */
+  /** Topics that have a handler here. */
   readonly topics: readonly string[];
   readonly sharing: PartitionSharing;
-  /** How long handlers may take once the intake of their topic is stopped, in milliseconds. */
+  /** Time limit for handlers once the intake of their topic is stopped, in milliseconds. */
   readonly timeout: number;
 }
 
-/** A wish for a topic, or for all of them. */
+/** Request for one topic, or for all of them. */
 interface Wish {
   readonly action: IntakeAction;
   readonly topic: string | undefined;
 }
 
 /**
- * Which of its topics this process takes work of. It says so to the fleet by the topics of its session: who does not handle a
- * topic owns no partition of it. Wishes from before the handlers are known are noted, and hold from the beginning.
+ * Tracks the topics from which this process takes work. The topics of its session show that to the fleet: a process that does not handle a
+ * topic owns none of its partitions. Requests from before the handlers are known are noted, and hold from the start.
  */
 export class Intakes {
   readonly #isOpenAtFirst: boolean;
@@ -39,25 +39,25 @@ export class Intakes {
   /** Resolves once the handlers have ended for a shutdown; `undefined` before. */
   #handlersEnd: Promise<void> | undefined;
 
-  /** @param autoStart whether work is taken without being asked to */
+  /** @param autoStart whether the intake starts by itself */
   constructor(autoStart: boolean) {
     this.#isOpenAtFirst = autoStart;
   }
 
-  /** The topics whose intake runs, or will once the process has booted. */
+  /** Topics whose intake runs, or will run once the process has booted. */
   get running(): string[] {
     return [...this.#intakes.values()].flatMap(({ isOpen, topic }) => (isOpen ? [topic] : []));
   }
 
-  /** The topics that have a handler here and whose intake does not run. */
+  /** Topics that have a handler here and whose intake does not run. */
   get stopped(): string[] {
     return [...this.#intakes.values()].flatMap(({ isOpen, topic }) => (isOpen ? [] : [topic]));
   }
 
   /**
-   * The handlers are known.
+   * Begins, now that the handlers are known.
    *
-   * @throws ConfigurationError if something was wanted of a topic that has none
+   * @throws ConfigurationError if a noted request names a topic without a handler
    */
   begin(setup: IntakesSetup): void {
     this.#setup = setup;
@@ -95,7 +95,7 @@ export class Intakes {
   }
 
   /**
-   * The process shuts down.
+   * Closes all intakes for the shutdown.
    *
    * @param handlersEnd resolves once nothing runs any more; never rejects
    */
@@ -117,7 +117,7 @@ export class Intakes {
     }
   }
 
-  /** Resolves as a boot does: once this process has its share of what is free. */
+  /** Resolves as at boot: once this process has its share of the free partitions. */
   async #share({ sharing }: IntakesSetup, topic: string, told: Promise<void>): Promise<void> {
     await told;
     await sharing.consumerOf(topic)?.shared();
@@ -129,7 +129,7 @@ export class Intakes {
       await finishHandlers([consumer], { context, timeout, handedOver: consumer.moved(), call: 'stop()', signal });
   }
 
-  /** Nothing runs any more, or soon: that is what a stop wants, and no start will come true. */
+  /** Handles a request after the shutdown has begun: a stop waits until nothing runs any more, and a start fails. */
   async #afterShutdown(action: IntakeAction, [first]: readonly TopicIntake[]): Promise<void> {
     if (action === 'start' && first) throw new IntakeOvertakenError(first.topic, action, 'shutdown');
     await this.#handlersEnd;
@@ -150,21 +150,18 @@ async function latestOf(intakes: readonly TopicIntake[]): Promise<void> {
   await Promise.all(intakes.map(({ latest }) => latest));
 }
 
-/** Such as `topic 'a'` and `2 topics: a, b`. */
+/** Returns a text such as `topic 'a'` or `2 topics: a, b`. */
 export function named(topics: readonly string[]): string {
   const [first] = topics;
   return topics.length === 1 ? `topic '${first}'` : `${counted(topics.length, 'topic')}: ${enumerate(topics)}`;
 }
 
-/**
- * Whether this process takes work of a topic, as it was wanted last. A wish that was overtaken by another one never comes true;
- * whoever waits for it is told.
- */
+/** Intake of one topic in this process, as requested last. A request that another one overtakes is never fulfilled; its promise rejects. */
 class TopicIntake {
   readonly topic: string;
   #isOpen: boolean;
   #latest: Promise<void> = Promise.resolve();
-  /** Ends the latest wish if it has not come true. */
+  /** Ends the latest request if it is not fulfilled. */
   #overtake: (by: IntakeAction | 'shutdown') => void = () => {};
 
   constructor(topic: string, isOpen: boolean) {
@@ -176,20 +173,20 @@ class TopicIntake {
     return this.#isOpen;
   }
 
-  /** Resolves once what was wanted last has come true; rejects with an {@link IntakeOvertakenError} if it was overtaken. */
+  /** Resolves once the latest request is fulfilled; rejects with an {@link IntakeOvertakenError} if it was overtaken. */
   get latest(): Promise<void> {
     return this.#latest;
   }
 
-  /** Whether it is what was wanted last. */
+  /** Whether this was the latest request. */
   is(action: IntakeAction): boolean {
     return this.#isOpen === (action === 'start');
   }
 
   /**
-   * Another wish than the last one.
+   * Takes a request that differs from the last one.
    *
-   * @param fulfil makes it come true and never rejects; the signal aborts if it is overtaken
+   * @param fulfil fulfils it and never rejects; the signal aborts if it is overtaken
    */
   want(action: IntakeAction, fulfil: (signal: AbortSignal) => Promise<void>): void {
     this.#overtake(action);
@@ -202,11 +199,11 @@ class TopicIntake {
       };
       void fulfil(overtaken.signal).then(resolve);
     });
-    // Nobody may wait for it.
+    // Possibly nobody waits for it.
     this.#latest.catch(() => {});
   }
 
-  /** The process shuts down: nothing is started any more, and what stops goes on stopping. */
+  /** Closes the intake for the shutdown: nothing starts any more, and a stop under way goes on. */
   close(): void {
     if (this.#isOpen) this.#overtake('shutdown');
     this.#isOpen = false;

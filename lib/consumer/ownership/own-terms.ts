@@ -7,7 +7,7 @@ import { termsOfHandler, termsOfReceiver } from '../../fleet/topic-terms.js';
 import type { HandledTopic } from '../message-handler.interface.js';
 import type { ConsumerContext } from '../consumer-context.js';
 
-/** How long storing terms may keep a process from consuming, in milliseconds. */
+/** Longest time that storing terms can keep a process from consuming, in milliseconds. */
 const STORE_TIMEOUT = 3000;
 
 export interface OwnTermsOptions {
@@ -17,7 +17,7 @@ export interface OwnTermsOptions {
   readonly signal: AbortSignal;
 }
 
-/** Stores the limits of topics, and how they are handled, as this process has them: those of the process that has booted last hold. */
+/** Stores this process's limits and handling settings of topics: those of the process that booted last hold. */
 export class OwnTerms {
   readonly #options: OwnTermsOptions;
 
@@ -25,12 +25,12 @@ export class OwnTerms {
     this.#options = options;
   }
 
-  /** Of a topic that this process handles. If they cannot be stored now, nobody waits for that. Never rejects. */
+  /** Stores the terms of a topic that this process handles. If they cannot be stored now, nothing waits for that. Never rejects. */
   async say({ topic, settings }: HandledTopic): Promise<void> {
     await this.#store(topic, termsOfHandler(settings, this.#options.topics.terms(topic)));
   }
 
-  /** The same of a topic that is only received, as far as this process was told something of it. */
+  /** Does the same for a topic that is only received, as far as its settings are configured in this process. */
   async sayWhatIsTold(topic: string): Promise<void> {
     const { topics } = this.#options;
     await this.#store(topic, termsOfReceiver(topics.settings(topic), topics.terms(topic)));

@@ -7,27 +7,27 @@ import { type PartitionOwner, PartitionPipeline } from '../delivery/partition-pi
 import type { Session } from '../../fleet/session.js';
 import type { TopicHandling } from '../delivery/topic-handling.js';
 
-/** How soon to try again if taking or giving up a partition has failed, in milliseconds. */
+/** Pause before the next try after taking or giving up a partition has failed, in milliseconds. */
 const RETRY_PAUSE = 250;
 
-/** How long an owner that is alive may take to release a partition before it is asked to, in milliseconds. */
+/** Time that a live owner has to release a partition before it is asked to, in milliseconds. */
 const PATIENCE = 1000;
 
-/** How often in a row another owner may be found in place of the one that was to be replaced. */
+/** Most consecutive tries that find another owner in place of the one to replace. */
 const MAX_TRIES = 3;
 
 const EPOCH_BYTES = 8;
 
-/** A topic of which this process takes its share. */
+/** A topic whose partitions this process shares with others. */
 export interface SharedTopic extends TopicHandling {
   readonly session: Session;
-  /** Called when Redis turns out to have lost data. */
+  /** Called when Redis has lost data. */
   readonly onDataLost: () => void;
 }
 
 /**
- * Whether this process owns a partition: takes it as soon as its owner has let it go, keeps it at no cost, and gives it up.
- * What it does meanwhile is the partition's pipeline.
+ * Manages this process's ownership of a partition: takes it as soon as its owner has released it, keeps it at no cost, and gives it up. The
+ * partition's pipeline does the work in between.
  */
 export class PartitionOwnership implements PartitionOwner {
   readonly pipeline: PartitionPipeline;
@@ -36,19 +36,19 @@ export class PartitionOwnership implements PartitionOwner {
   readonly #moves: Loop;
   /** Whether this process is to own the partition. */
   #wanted = false;
-  /** Who is to own it otherwise. */
+  /** Session that is to own it otherwise. */
   #heir: string | undefined;
-  /** As whom this process owns it. */
+  /** Identity under which this process owns it. */
   #owner: Owner | undefined;
-  /** What was stored of the owner when this process saw it last. */
+  /** Stored owner as this process saw it last. */
   #stored: Owner | undefined;
-  /** As whom this process asks for it; the same until it is known what became of the asking. */
+  /** Identity under which this process requests it; the same until the outcome of the request is known. */
   #next: Owner | undefined;
-  /** What this process has given up, and Redis has not confirmed. */
+  /** Ownership that this process has given up and Redis has not confirmed as released. */
   #unconfirmed: Owner | undefined;
   /** Whether Redis may have forgotten the owner. */
   #doubted = false;
-  /** The owner that was found alive at the latest tries, and when it was at the first of them. */
+  /** Owner that was found alive at the latest tries, with the time of the first of them. */
   #met: { readonly owner: Owner; readonly at: number } | undefined;
 
   /** @param onChanged called when this process has taken or lost the partition */
@@ -63,14 +63,14 @@ export class PartitionOwnership implements PartitionOwner {
     return this.#owner !== undefined;
   }
 
-  /** Neither owns the partition nor has anything to do with it any more. */
+  /** Whether this process neither owns the partition nor has anything left to do for it. */
   get isDone(): boolean {
     return (
       !this.#wanted && !this.#owner && this.#unconfirmed === undefined && this.#moves.resting && this.pipeline.isIdle
     );
   }
 
-  /** From now on this process is to own the partition; takes it if it is free. */
+  /** Makes this process the partition's intended owner; takes it if it is free. */
   take(): void {
     this.#wanted = true;
     if (!this.#owner) this.#moves.poke();
@@ -82,21 +82,21 @@ export class PartitionOwnership implements PartitionOwner {
   }
 
   /**
-   * Its owner has told that it released the partition: takes it, if this process waits for it. One that still seems to have it may have been
-   * replaced without noticing, and looks.
+   * Handles the owner's signal that it has released the partition: takes it, if this process waits for it. If this process still seems to
+   * own it, it may have been replaced without noticing, and checks.
    */
   freed(): void {
     if (this.#owner) return this.verify();
     if (!this.#wanted) return;
-    // A guess saves a call: if it is wrong, the answer to the next one is what is stored.
+    // A guess saves a call: if it is wrong, the answer to the next call shows the stored owner.
     if (this.#stored !== undefined) this.#stored = released(this.#stored);
     this.#moves.poke();
   }
 
   /**
-   * From now on this process is not to own the partition. Handlers that run go on.
+   * Gives the partition up, or stops waiting for it. Running handlers go on.
    *
-   * @param heir the session that is to own it; `undefined`: nobody need be told
+   * @param heir session that is to own it; `undefined` if none needs to be told
    */
   giveUp(heir?: string): void {
     this.#wanted = false;
@@ -104,7 +104,7 @@ export class PartitionOwnership implements PartitionOwner {
     if (this.#owner) this.#moves.poke();
   }
 
-  /** Looks whether the partition is still stored as this process's. */
+  /** Checks whether the partition is still stored as this process's. */
   verify(): void {
     if (!this.#owner) return;
     this.#doubted = true;
@@ -112,9 +112,9 @@ export class PartitionOwnership implements PartitionOwner {
   }
 
   /**
-   * Releases what is stored as owned by this process if it does not own it: the release was lost.
+   * Releases a partition that is stored as this process's although it does not own it: the release was lost.
    *
-   * @param owner what is stored
+   * @param owner stored owner
    */
   async disclaim(owner: Owner): Promise<void> {
     const { context, session } = this.#handling;
@@ -126,7 +126,7 @@ export class PartitionOwnership implements PartitionOwner {
   lost(owner: Owner | undefined): void {
     this.#meet(owner);
     const { topics, handled, onDataLost } = this.#handling;
-    // Nobody removes an owner: Redis has lost it, and perhaps more of the topic.
+    // No process removes an owner: Redis has lost it, and perhaps more of the topic.
     if (owner === undefined) {
       void topics.restore(handled.topic).catch((error: unknown) => this.#tellError(error));
       onDataLost();
@@ -139,12 +139,12 @@ export class PartitionOwnership implements PartitionOwner {
     await this.#moves.idle();
   }
 
-  /** Ends everything; what is owned stays so until the session ends. */
+  /** Stops the moves and the pipeline; an owned partition stays owned until the session ends. */
   async close(): Promise<void> {
     await Promise.all([this.#moves.stop(), this.pipeline.close()]);
   }
 
-  /** @returns when to try again, in milliseconds */
+  /** @returns time until the next try, in milliseconds */
   async #move(): Promise<number | undefined> {
     try {
       if (this.#unconfirmed !== undefined) await this.#release(this.#unconfirmed);
@@ -170,7 +170,7 @@ export class PartitionOwnership implements PartitionOwner {
     const { context, session } = this.#handling;
     for (let tries = 0; tries < MAX_TRIES && this.#wanted; tries++) {
       this.#next ??= ownerOf(randomBytes(EPOCH_BYTES).toString('base64url'), session.id);
-      // An owner that lives is never replaced: with nothing to replace, the broker answers what is stored by now.
+      // A live owner is never replaced: with nothing to replace, the broker answers with the stored owner.
       const replaces = this.#livingHolderOf(this.#stored) === undefined ? this.#stored : undefined;
       const result = await context.broker.fleet.acquire(this.pipeline.partition, this.#next, replaces);
       if (result.acquired) return this.#own(this.#next);
@@ -180,7 +180,7 @@ export class PartitionOwnership implements PartitionOwner {
     }
   }
 
-  /** Whoever has taken the partition since this process looked last is alive, whatever it knew of them before. */
+  /** Notes the stored owner. One that has taken the partition since the last look is alive, whatever this process knew of it before. */
   #meet(owner: Owner | undefined): void {
     const before = this.#stored;
     this.#stored = owner;
@@ -189,14 +189,16 @@ export class PartitionOwnership implements PartitionOwner {
     if (holder !== undefined) this.#handling.session.hasTaken(holder);
   }
 
-  /** The other process that owns the partition, if its session has not ended. */
+  /** Returns the session of the other process that owns the partition, if it has not ended. */
   #livingHolderOf(owner: Owner | undefined): string | undefined {
     const { session } = this.#handling;
     const holder = sessionOfOwner(owner);
     return holder === undefined || holder === session.id || session.hasEnded(holder) ? undefined : holder;
   }
 
-  /** An owner that is alive releases the partition by itself, once it has seen who is to own it. One that does not has not seen it. */
+  /**
+   * Asks a live owner for the partition if it does not release it in time. It would by itself once it has seen which process is to own it.
+   */
   async #askFor(owner: Owner, holder: string): Promise<void> {
     const { context, session } = this.#handling;
     const now = context.clock.now();
@@ -205,7 +207,7 @@ export class PartitionOwnership implements PartitionOwner {
   }
 
   #own(owner: Owner): void {
-    // Whoever closes it while the answer is on its way has ended the pipeline, and the partition waits for the session to end.
+    // If it was closed while the answer was on its way, the pipeline has ended, and the partition waits for the session to end.
     if (this.#moves.stopped) return;
     this.#next = undefined;
     this.#met = undefined;
@@ -213,7 +215,7 @@ export class PartitionOwnership implements PartitionOwner {
     this.#stored = owner;
     this.#doubted = false;
     if (!this.#wanted) {
-      // Given up meanwhile: nothing is claimed any more.
+      // Given up meanwhile, so it must not claim.
       this.#unconfirmed = owner;
       return this.#moves.poke();
     }

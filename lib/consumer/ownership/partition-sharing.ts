@@ -9,7 +9,7 @@ import type { TopicRegistry } from '../../fleet/topic.registry.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import type { TopicConsumer } from './topic-consumer.js';
 
-/** After so long other work of the process has its turn, in milliseconds. */
+/** Time after which other work of the process gets its turn, in milliseconds. */
 const SLICE = 10;
 
 export interface PartitionSharingOptions {
@@ -18,20 +18,20 @@ export interface PartitionSharingOptions {
   /** Milliseconds. */
   readonly heartbeat: number;
   readonly reporter: Pick<ProcessReporter, 'poke' | 'forgotten'>;
-  /** Called when a receipt was used elsewhere: its delivery lasts for so long from now on, in milliseconds; 0: it has ended. */
+  /** Called when a receipt was used elsewhere: its delivery lasts for `lease` milliseconds from now on; 0 if it has ended. */
   readonly leaseChanged: (token: string, lease: number) => void;
-  /** Called when Redis turns out to have lost data. */
+  /** Called when Redis has lost data. */
   readonly onDataLost: () => void;
 }
 
-/** Shares the partitions of all topics with the other processes of the fleet, as the session of this one sees them. */
+/** Shares the partitions of all topics with the other processes of the fleet, as this process's session sees them. */
 export class PartitionSharing implements Startable, FleetMember {
   readonly session: Session;
   readonly #options: PartitionSharingOptions;
   readonly #consumers = new Map<string, TopicConsumer>();
-  /** Those that this process takes part in. */
+  /** Topics that this process takes part in. */
   readonly #topics = new Set<string>();
-  /** Those that have begun to take their shares. */
+  /** Consumers that have begun to take their shares. */
   readonly #sharing = new Set<TopicConsumer>();
   readonly #shares: Loop;
   #hasShared = false;
@@ -49,12 +49,12 @@ export class PartitionSharing implements Startable, FleetMember {
     return [...this.#consumers.values()];
   }
 
-  /** `undefined` before it is known how many partitions the topic has. */
+  /** Returns `undefined` before the topic's number of partitions is known. */
   consumerOf(topic: string): TopicConsumer | undefined {
     return this.#consumers.get(topic);
   }
 
-  /** A topic whose partitions are shared from now on. */
+  /** Adds a topic whose partitions are shared from now on. */
   add(consumer: TopicConsumer): void {
     this.#consumers.set(consumer.topic, consumer);
     if (this.#hasShared) this.#join(consumer);
@@ -63,7 +63,7 @@ export class PartitionSharing implements Startable, FleetMember {
   /**
    * Joins the fleet; resolves once this process has its share of the partitions that are free and can be reached.
    *
-   * @param order topics of which one takes its share after the other
+   * @param order lists of topics; those of one list take their shares one after the other
    */
   async start(order: readonly (readonly string[])[] = []): Promise<void> {
     this.#starting ??= this.#start(order);
@@ -93,15 +93,15 @@ export class PartitionSharing implements Startable, FleetMember {
   }
 
   /**
-   * From now on this process takes part in these topics too, and begins to take partitions at once. Resolves once the others were told, or
-   * that has failed.
+   * Makes this process take part in these topics too, and begins to take partitions at once. Resolves once the others have been told, or
+   * telling them has failed.
    */
   async begin(topics: readonly string[]): Promise<void> {
     for (const topic of topics) this.#topics.add(topic);
     await this.#turn(topics);
   }
 
-  /** The same for topics that it takes part in no more: it gives their partitions up. */
+  /** Ends this process's part in these topics: it gives their partitions up. */
   async end(topics: readonly string[]): Promise<void> {
     for (const topic of topics) this.#topics.delete(topic);
     await this.#turn(topics);
@@ -116,7 +116,7 @@ export class PartitionSharing implements Startable, FleetMember {
     await told;
   }
 
-  /** While this process starts too: what becomes free for it must not wait until the start is over. */
+  /** Works while this process starts, too: a partition that becomes free for it must not wait for the end of the start. */
   share(): void {
     if (this.#sharing.size > 0) this.#shares.poke();
   }
@@ -185,7 +185,7 @@ export class PartitionSharing implements Startable, FleetMember {
     await this.session.leave();
   }
 
-  /** Many topics are shared a few at a time, so that nothing else in this process waits for all of them. */
+  /** Takes the shares of many topics a few at a time, so that nothing else in this process waits for all of them. */
   async #shareAll(): Promise<void> {
     const { clock } = this.#options.context;
     let begunAt = clock.now();

@@ -10,18 +10,18 @@ import { PartitionOwnership, type SharedTopic } from './partition-ownership.js';
 import type { PartitionPipeline } from '../delivery/partition-pipeline.js';
 import type { TakenDeliveries } from '../delivery/taken-deliveries.js';
 
-/** How long to wait for partitions that move before telling what this process owns, in milliseconds. */
+/** Time to wait for partitions that move before logging which ones this process owns, in milliseconds. */
 const PATIENCE = 2000;
 
-/** Consumes one topic: holds this process's share of its partitions, whoever else comes and goes. */
+/** Consumes one topic: holds this process's share of its partitions as other processes come and go. */
 export class TopicConsumer {
-  /** How many partitions the topic has. */
+  /** Number of partitions of the topic. */
   readonly partitions: number;
   readonly #handling: SharedTopic;
-  /** Of the partitions that this process owns or is to own, and of those whose last messages it still handles. */
+  /** Ownerships of the partitions that this process owns or is to own, and of those whose last messages it still handles. */
   readonly #ownerships = new Map<number, PartitionOwnership>();
   readonly #tellings: Loop;
-  /** The processes among whom the partitions were shared last. */
+  /** Processes among which the partitions were shared last. */
   #fleet: readonly object[] | undefined;
   #left = false;
 
@@ -35,7 +35,7 @@ export class TopicConsumer {
     return this.#handling.handled.topic;
   }
 
-  /** How its messages are handled here. */
+  /** Settings for handling its messages here. */
   get settings(): HandlerSettings {
     return this.#handling.handled.settings;
   }
@@ -59,7 +59,7 @@ export class TopicConsumer {
     };
   }
 
-  /** Deliveries whose handlers run, and whose outcomes are not decided; such as `'42' of topic 'jobs' in Jobs.work`. */
+  /** Deliveries whose handlers run and whose outcomes are not decided, such as `'42' of topic 'jobs' in Jobs.work`. */
   get unfinished(): string[] {
     return this.#pipelines.flatMap(({ run: { running } }) =>
       [...running]
@@ -68,18 +68,18 @@ export class TopicConsumer {
     );
   }
 
-  /** Handler calls of which a delivery is not decided yet. */
+  /** Number of handler calls with a delivery that is not decided yet. */
   get calls(): number {
     const calls = this.#pipelines.flatMap(({ run: { running } }) => running.unsettled.map(({ call }) => call));
     return new Set(calls.filter((call) => call !== undefined)).size;
   }
 
-  /** Outcomes that are not confirmed yet. */
+  /** Number of outcomes that are not confirmed yet. */
   get unsettled(): number {
     return this.#pipelines.reduce((sum, { unsettled }) => sum + unsettled, 0);
   }
 
-  /** Outcomes that wait until Redis has room. */
+  /** Number of outcomes that wait until Redis has room. */
   get waitingForRoom(): number {
     return this.#pipelines.reduce((sum, { waitingForRoom }) => sum + waitingForRoom, 0);
   }
@@ -103,7 +103,7 @@ export class TopicConsumer {
     this.#dropDone();
   }
 
-  /** Resolves once what {@link takeShare} has begun is done; a partition that cannot be reached keeps nobody waiting for long. */
+  /** Resolves once {@link takeShare} has taken effect; an unreachable partition does not delay it for long. */
   async shared(): Promise<void> {
     await this.#tellShare();
   }
@@ -113,55 +113,55 @@ export class TopicConsumer {
     this.#ownerships.get(index)?.freed();
   }
 
-  /** Looks whether Redis still has the owners of the partitions, since it has lost other things. */
+  /** Checks whether Redis still has the owners of the partitions, since it has lost other data. */
   verify(): void {
     for (const ownership of this.#ownerships.values()) ownership.verify();
   }
 
-  /** Other limits hold from now on. */
+  /** Applies new limits from now on. */
   changeLimits(limits: TopicLimits | undefined): void {
     this.#handling.admission.changeLimits(limits);
     for (const pipeline of this.#pipelines) pipeline.lookAgain();
   }
 
-  /** There may be permits for this process, or others wait for those that it has. */
+  /** Looks for permits again: there may be some for this process, or others wait for those that it has. */
   permitsMoved(): void {
     this.#handling.admission.permitsMoved();
   }
 
-  /** The deliveries of a partition that were taken, whoever owns it. */
+  /** Returns the taken deliveries of a partition, whichever process owns it. */
   takenOf(index: number): TakenDeliveries {
     return this.#ownership(index).pipeline.taken;
   }
 
-  /** A receipt was used in another process. */
+  /** Applies a lease that another process has changed by using a receipt. */
   leaseChanged(index: number, token: string, lease: number): void {
     const taken = this.#ownerships.get(index)?.pipeline.taken;
     const delivery = taken?.find({ token });
     if (delivery) taken?.lasts(delivery, this.#handling.context.clock.now() + lease);
   }
 
-  /** Another process is to own a partition that is stored as this process's. */
+  /** Handles another process's request for a partition that is stored as this one's. */
   async wanted(index: number, owner: Owner): Promise<void> {
     if (index < this.partitions) await this.#ownership(index).disclaim(owner);
   }
 
-  /** To be called when the broker can be reached again: signals may have been lost. */
+  /** Renews leases when the broker is reachable again: signals may have been lost. */
   recover(): void {
     for (const pipeline of this.#pipelines) pipeline.renewLeases();
   }
 
-  /** Looks into the partitions of this process: signals may have got lost. */
+  /** Looks into the partitions of this process: signals may have been lost. */
   lookAgain(): void {
     for (const pipeline of this.#pipelines) pipeline.missedSignals();
   }
 
-  /** Sends claims that are not answered again. */
+  /** Sends unanswered claims again. */
   retryClaims(): void {
     for (const pipeline of this.#pipelines) pipeline.retryClaim();
   }
 
-  /** Stops the intake and hands the partitions over; handlers that run go on. */
+  /** Stops the intake and hands the partitions over; running handlers go on. */
   async leave(): Promise<void> {
     this.#left = true;
     for (const ownership of this.#ownerships.values()) ownership.giveUp();
@@ -169,7 +169,7 @@ export class TopicConsumer {
     this.#handling.admission.leave();
   }
 
-  /** Resolves once no partition is being taken or given up. Of those given up by then nothing is claimed any more. */
+  /** Resolves once no partition is being taken or given up. Nothing is claimed any more from those given up by then. */
   async moved(): Promise<void> {
     await Promise.all(Array.from(this.#ownerships.values(), (ownership) => ownership.settled()));
   }
@@ -179,7 +179,7 @@ export class TopicConsumer {
     await Promise.all(this.#pipelines.map((pipeline) => pipeline.run.decided()));
   }
 
-  /** Gives back what still runs; to be called once the shutdown timeout is over. */
+  /** Gives back the deliveries that still run; call this once the shutdown timeout is over. */
   releaseDeliveries(): void {
     for (const pipeline of this.#pipelines) pipeline.run.releaseAll();
   }
@@ -214,7 +214,7 @@ export class TopicConsumer {
 
   async #tellShare(): Promise<void> {
     await within(this.#handling.context.clock, PATIENCE, this.moved()).catch(() => {});
-    // At a shutdown it owns nothing soon, which goes without saying.
+    // During a shutdown it will soon own nothing, which needs no log line.
     if (!this.#left) this.#handling.log.owns(this.holdings);
   }
 

@@ -12,39 +12,39 @@ import { encodeReceipt } from './receipt.js';
 import { type ReceiptDesk, ReceivedMessage } from './received-message.js';
 import { Room } from './room.js';
 
-/** What a receive() has got. */
+/** Result of a receive(). */
 export interface Received {
   readonly consumer: TopicConsumer;
   readonly deliveries: readonly CheckedDelivery[];
-  /** Milliseconds; 0: acknowledged before they are given. */
+  /** Milliseconds; 0 if they are acknowledged before they are returned. */
   readonly lease: number;
 }
 
-/** How much another lease than that of the claim may differ from what was asked for, in milliseconds, and as a share of it. */
+/** Most that the lease of the claim can differ from the requested one, in milliseconds and as a share of it. */
 const TOLERANCE = 1000;
 const TOLERATED_SHARE = 0.1;
 
 export interface HandingOutOptions {
   readonly context: ConsumerContext;
-  /** How long Redis may take for a call, in milliseconds. */
+  /** Time limit for a call to Redis, in milliseconds. */
   readonly timeout: number;
 }
 
-/** Gives messages to those who have asked for them, each with a receipt and with the lease that was asked for. */
+/** Gives messages to the receivers that asked for them, each with a receipt and the requested lease. */
 export class HandingOut {
   readonly #options: HandingOutOptions;
   readonly #desk: ReceiptDesk;
 
-  /** @param desk what the messages are settled by */
+  /** @param desk settles the messages */
   constructor(options: HandingOutOptions, desk: ReceiptDesk) {
     this.#options = options;
     this.#desk = desk;
   }
 
   /**
-   * @param signal if it has aborted, what can still be given back is
-   * @param room what there is none for is given back; shared with other calls
-   * @throws BrokerUnavailableError if nothing can be given since Redis does not answer
+   * @param signal if it has aborted, all messages that can still be given back are
+   * @param room messages beyond it are given back; shared with other calls
+   * @throws BrokerUnavailableError if no message can be given because Redis does not answer
    */
   async give(
     { consumer, deliveries: received, lease }: Received,
@@ -68,7 +68,7 @@ export class HandingOut {
     if (given.size === 0 && failed) throw failed.reason;
     for (const one of isOnce ? [] : given) {
       const { delivery } = one;
-      // After the process has stood still, an answer may tell of a lease that has ended by then.
+      // After a standstill of the process, an answer may confirm a lease that has ended by then.
       if (!signal.aborted && delivery.endsAt > context.clock.now()) continue;
       giveBack(consumer.takenOf(delivery.partition.index), delivery);
       given.delete(one);
@@ -77,7 +77,7 @@ export class HandingOut {
     return deliveries.filter((one) => given.has(one)).map((one) => this.#message(one, backoff, lease));
   }
 
-  /** What is not acknowledged is not given: it may come again. */
+  /** Returns the acknowledged messages. The others are not given, since they may come again. */
   async #acknowledge(taken: TakenDeliveries, part: readonly CheckedDelivery[]): Promise<CheckedDelivery[]> {
     const { context, timeout } = this.#options;
     const settling = Promise.all(part.map(({ delivery }) => taken.settle(delivery, ACKED)));
@@ -85,7 +85,7 @@ export class HandingOut {
     return part.filter((_, i) => statuses[i] === 'settled');
   }
 
-  /** What its receiver cannot have for as long as it wants is given back. */
+  /** Gives messages the requested lease; those that cannot have it are given back. */
   async #lease(
     taken: TakenDeliveries,
     part: readonly CheckedDelivery[],
@@ -111,7 +111,7 @@ export class HandingOut {
     }
   }
 
-  /** @param usual the backoff of the topic */
+  /** @param usual backoff of the topic */
   #message({ delivery, message, backoff }: CheckedDelivery, usual: ActiveBackoff, lease: number): ReceivedMessage {
     const { context } = this.#options;
     const { partition, storedId, token, attempt, weight, permits } = delivery;
@@ -135,7 +135,7 @@ function mayBeLost(): BrokerUnavailableError {
   );
 }
 
-/** The settle goes on by itself. */
+/** The settle goes on in the background. */
 function giveBack(taken: TakenDeliveries, delivery: Delivery): void {
   void taken.settle(delivery, RELEASED);
 }

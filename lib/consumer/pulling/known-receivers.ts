@@ -1,13 +1,13 @@
 import { MAX_REPORTED_RECEIVERS, type ReportedReceiver } from '../../store/records/process-records.js';
 import type { Clock } from '../../time/clock.js';
 
-/** For how long somebody who receives no more is told of, in milliseconds. */
+/** Time for which a receiver that no longer receives is still reported, in milliseconds. */
 const REMEMBERED = 15 * 60_000;
 
-/** Most of those who are known, whatever names are given. */
+/** Most known receivers, whatever names are given. */
 const MAX_KNOWN = 10 * MAX_REPORTED_RECEIVERS;
 
-/** Most messages that are watched until they are settled: they may have been settled where this process does not hear of it. */
+/** Most messages that are tracked until they are settled: some may be settled without this process learning of it. */
 const MAX_HELD = 100_000;
 
 interface KnownReceiver {
@@ -15,30 +15,30 @@ interface KnownReceiver {
   readonly consumer: string;
   waiting: number;
   holding: number;
-  /** When its latest call ended, epoch milliseconds on the broker's clock. */
+  /** Time when its latest call ended, in epoch milliseconds on the broker's clock. */
   seenAt: number;
 }
 
 interface Held {
   readonly by: KnownReceiver;
-  /** Local clock, epoch milliseconds. */
+  /** End of its lease, in epoch milliseconds on the local clock. */
   endsAt: number;
 }
 
 export interface KnownReceiversOptions {
   readonly clock: Clock;
-  /** The broker's clock, epoch milliseconds. */
+  /** Returns the time of the broker's clock, in epoch milliseconds. */
   readonly now: () => number;
-  /** Called when somebody receives who was not known. */
+  /** Called when an unknown receiver begins to receive. */
   readonly onNew: () => void;
 }
 
-/** Those who receive messages from this process, by topic and name: for those who look at the fleet, nothing else depends on it. */
+/** Receivers of messages from this process, by topic and name. Only views of the fleet use them. */
 export class KnownReceivers {
   readonly #options: KnownReceiversOptions;
-  /** In the order in which they have received last. */
+  /** Receivers in the order of their latest receive(). */
   readonly #known = new Map<string, KnownReceiver>();
-  /** By the tokens of their deliveries. */
+  /** Held messages by the tokens of their deliveries. */
   readonly #held = new Map<string, Held>();
 
   constructor(options: KnownReceiversOptions) {
@@ -46,9 +46,9 @@ export class KnownReceivers {
   }
 
   /**
-   * Somebody begins to wait for messages.
+   * Notes that a receiver begins to wait for messages.
    *
-   * @returns to be called when the wait is over
+   * @returns a function to call when the wait is over
    */
   begin(topic: string, consumer: string): () => void {
     const { now, onNew } = this.#options;
@@ -69,9 +69,9 @@ export class KnownReceivers {
   }
 
   /**
-   * Somebody has got messages.
+   * Notes that a receiver has got messages.
    *
-   * @param tokens of their deliveries
+   * @param tokens those of their deliveries
    * @param lease milliseconds
    */
   took(topic: string, consumer: string, tokens: readonly string[], lease: number): void {
@@ -81,7 +81,7 @@ export class KnownReceivers {
     for (const token of tokens) if (this.#held.size < MAX_HELD) this.#held.set(token, { by, endsAt });
   }
 
-  /** A delivery lasts for so long from now on, in milliseconds; 0: it has ended. */
+  /** Notes that a delivery lasts for `lease` milliseconds from now on; 0 if it has ended. */
   lasts(token: string, lease: number): void {
     const held = this.#held.get(token);
     if (!held) return;
@@ -89,7 +89,7 @@ export class KnownReceivers {
     else this.#held.delete(token);
   }
 
-  /** As others are told of them. */
+  /** Receivers as reported to others. */
   get told(): ReportedReceiver[] {
     this.#count();
     const oldest = this.#options.now() - REMEMBERED;
@@ -100,7 +100,7 @@ export class KnownReceivers {
       .map(({ seenAt, ...one }) => (one.waiting > 0 ? one : { ...one, seenAt: Math.round(seenAt) }));
   }
 
-  /** Counts who has what; whose lease has ended belongs to nobody. */
+  /** Counts the messages of each receiver; one whose lease has ended belongs to none. */
   #count(): void {
     const now = this.#options.clock.now();
     for (const receiver of this.#known.values()) receiver.holding = 0;
@@ -122,7 +122,7 @@ function isAtWork({ waiting, holding }: KnownReceiver): boolean {
   return waiting > 0 || holding > 0;
 }
 
-/** No topic has a space. */
+/** Returns a unique name: no topic contains a space. */
 function nameOf(topic: string, consumer: string): string {
   return `${topic} ${consumer}`;
 }

@@ -12,21 +12,21 @@ import type { HandledTopic, HandlerSettings } from '../message-handler.interface
 import type { TopicConsumer } from '../ownership/topic-consumer.js';
 import { GATHERING, Receivers } from './receivers.js';
 
-/** A topic that this process pulls, or settles messages of: what its partitions have in common. */
+/** A topic from which this process receives or settles messages; shared by all its partitions. */
 export class PulledTopic implements HandledTopic {
   readonly topic: string;
-  /** One for each message that is waited for. */
+  /** Slots: one for each message that receivers wait for. */
   readonly slots = new HandlerSlots(new SlotPool(Infinity), 0, 1);
   readonly receivers: Receivers;
-  /** Not those of handlers: what was received may take as long as its lease. */
+  /** Quota of its own, apart from handlers: a received message can take as long as its lease. */
   readonly suspects = new SuspectQuota();
-  /** How many calls of receive() run. */
+  /** Number of receive() calls that run. */
   calls = 0;
   /** Resolves once its partitions can be used. */
   ready: Promise<void> | undefined;
-  /** Resolves once it is stored what this process was told for it. */
+  /** Resolves once the settings that this process has for it are stored. */
   said: Promise<void> | undefined;
-  /** Known once it is {@link ready}. */
+  /** Consumer of the topic, known once it is {@link ready}. */
   consumer: TopicConsumer | undefined;
   readonly #clock: Clock;
   readonly #topics: Pick<TopicRegistry, 'settings' | 'terms'>;
@@ -34,7 +34,7 @@ export class PulledTopic implements HandledTopic {
   #unreadableAt = -Infinity;
   #schema: StandardSchemaV1 | undefined;
 
-  /** @param lease by default what is received belongs to its receiver for so long, in milliseconds */
+  /** @param lease default lease of received messages, in milliseconds */
   constructor(clock: Clock, topic: string, topics: Pick<TopicRegistry, 'settings' | 'terms'>, lease: number) {
     this.topic = topic;
     this.#topics = topics;
@@ -43,12 +43,12 @@ export class PulledTopic implements HandledTopic {
     this.#clock = clock;
   }
 
-  /** `delivery` is the business of those who receive: for them a message is acknowledged before they get it. */
+  /** Receivers take care of `delivery` themselves: at most once, a message is acknowledged before they get it. */
   get settings(): HandlerSettings {
     return { ...this.#settings, delivery: 'at-least-once', lease: this.#lease };
   }
 
-  /** Whether all that is received is delivered at most once. */
+  /** Whether all its messages are received at most once. */
   get isOnce(): boolean {
     return this.#settings.delivery === 'at-most-once';
   }
@@ -62,18 +62,18 @@ export class PulledTopic implements HandledTopic {
   }
 
   /**
-   * @param since if something could not be read after that, epoch milliseconds
-   * @throws ConfigurationError if its messages are for those who have a serializer
+   * @param since epoch milliseconds on the local clock; it throws if a message could not be read since then
+   * @throws ConfigurationError if its messages need a serializer that this process lacks
    */
   assertReadable(since: number): void {
     const isForOthers = this.#topics.terms(this.topic).handling?.serializer && !this.settings.serializer;
     if (isForOthers || this.#unreadableAt >= since) throw new ConfigurationError(withoutSerializer(this.topic));
   }
 
-  /** Resolves once what is due now was claimed, as far as anybody waits for it. */
+  /** Resolves once the messages that are due now are claimed, as far as receivers wait for them. */
   async found(): Promise<void> {
     await this.slots.idle();
-    // A claim that found nothing has given back what another waits for to be permitted.
+    // A claim that found nothing has given back permits that another one waits for.
     if (this.consumer?.progress.limitedSince !== undefined) await sleep(this.#clock, GATHERING);
   }
 

@@ -13,44 +13,44 @@ import type { Room } from './room.js';
 import type { Received } from './handing-out.js';
 import type { KnownReceivers } from './known-receivers.js';
 
-/** For how long this process takes part in a topic after the last receive() has ended, in milliseconds: the next may follow soon. */
+/** Time for which this process takes part in a topic after the last receive() has ended, in milliseconds: the next may follow soon. */
 const LINGER = 5000;
 
 export interface PulledTopicsOptions {
   readonly context: ConsumerContext;
   readonly topics: TopicRegistry;
   readonly sharing: PartitionSharing;
-  /** The topics that have a handler here. */
+  /** Topics that have a handler here. */
   readonly handled: readonly string[];
-  /** What is received belongs to its receiver for so long, if it does not say otherwise; in milliseconds. */
+  /** Default lease of received messages, in milliseconds. */
   readonly lease: number;
-  /** How long Redis may take for a call, in milliseconds. */
+  /** Time limit for a call to Redis, in milliseconds. */
   readonly timeout: number;
   readonly known: KnownReceivers;
   /** Makes a consumer of a topic. Rejects with a BrokerUnavailableError. */
   readonly consume: (pulled: PulledTopic) => Promise<void>;
-  /** Stores with a topic what this process was told for it. Never rejects. */
+  /** Stores the settings that this process has for a topic. Never rejects. */
   readonly say: (topic: string) => Promise<void>;
 }
 
-/** What a call of receive() asks for; times in milliseconds. */
+/** Request of a receive() call; times in milliseconds. */
 export interface ReceiveRequest {
   readonly max: number;
-  /** How long to wait if nothing is due. */
+  /** Time to wait if nothing is due. */
   readonly wait: number;
-  /** 0: acknowledged before it is given. */
+  /** 0 if messages are acknowledged before they are returned. */
   readonly lease: number;
   /** Ends the wait. */
   readonly signal: AbortSignal;
-  /** Shared with other calls. */
+  /** Room that is shared with other calls. */
   readonly room?: Room | undefined;
-  /** Names whoever receives. */
+  /** Name of the receiver. */
   readonly consumer: string;
 }
 
 /**
- * The topics that this process pulls. It takes part in one only while somebody receives there and for a while after; what was received is settled
- * whether it does or not.
+ * Topics from which this process receives. It takes part in one only while a receive() runs there and for a while after; received messages
+ * can be settled in any case.
  */
 export class PulledTopics {
   readonly #options: PulledTopicsOptions;
@@ -66,7 +66,7 @@ export class PulledTopics {
    * Waits for messages of a topic.
    *
    * @throws InvalidArgumentError if the topic has a handler here
-   * @throws ConfigurationError if its messages have to be read with a serializer that is not here
+   * @throws ConfigurationError if its messages need a serializer that this process lacks
    * @throws BrokerUnavailableError
    */
   async receive(ref: TopicRef, request: ReceiveRequest): Promise<Received> {
@@ -81,11 +81,11 @@ export class PulledTopics {
     const pulled = this.#topic(topic);
     pulled.checkBy(schemaOf(ref));
     await this.#reach(pulled);
-    // Who only settles says nothing.
+    // A process that only settles does not store settings.
     pulled.said ??= this.#say(pulled);
     await pulled.said;
     const lease = pulled.isOnce ? 0 : request.lease;
-    // Whoever is refused must not take partitions from those who are not.
+    // A refused call must not take partitions from processes whose calls are not refused.
     this.#assertMayBeOnce(topic, lease);
     const startedAt = this.#options.context.clock.now();
     pulled.assertReadable(Infinity);
@@ -112,31 +112,31 @@ export class PulledTopics {
   }
 
   /**
-   * The consumer of a topic, whether its partitions are taken here or not; `undefined` if there is no such topic.
+   * Returns the consumer of a topic, whether its partitions are taken here or not; `undefined` if there is no such topic.
    *
    * @throws BrokerUnavailableError
    */
   async consumerOf(topic: string): Promise<TopicConsumer | undefined> {
     const { context, sharing, handled, timeout } = this.#options;
-    // The shutdown ends what is done about topics that are handled.
+    // The shutdown ends all work on handled topics.
     if (this.#isStopped && handled.includes(topic)) throw shutsDown();
     const known = sharing.consumerOf(topic);
     if (known) return known;
     const config = await within(context.clock, timeout, context.broker.fleet.configOf(topic), {
       error: () => noAnswer(),
     });
-    // Whoever makes up a receipt makes no topic.
+    // An invented receipt must not create a topic.
     if (!config) return undefined;
     await this.#reach(this.#topic(topic));
     return sharing.consumerOf(topic);
   }
 
-  /** Whether a topic is received here, or settled. */
+  /** Whether this process receives or settles messages of a topic. */
   has(topic: string): boolean {
     return this.#pulled.has(topic);
   }
 
-  /** Answers everybody who waits; nobody can wait any more. */
+  /** Answers all waiting calls; no call can wait any more. */
   stop(): void {
     this.#isStopped = true;
     for (const { receivers } of this.#pulled.values()) receivers.dismiss();
@@ -194,7 +194,7 @@ export class PulledTopics {
     this.#lingering.set(pulled, context.clock.setTimer(LINGER, end));
   }
 
-  /** @param look resolves once what is due now was found */
+  /** @param look resolves once the messages that are due now are found */
   async #wait(pulled: PulledTopic, { max, wait, lease, signal }: ReceiveRequest, look: () => Promise<void>) {
     const { clock } = this.#options.context;
     const over = new AbortController();
@@ -212,7 +212,7 @@ export class PulledTopics {
     }
   }
 
-  /** What is gone when it is received can neither keep others waiting nor count as being in flight. */
+  /** A message that is gone when it is received can neither keep others waiting nor count as in flight. */
   #assertMayBeOnce(topic: string, lease: number): void {
     const { topics } = this.#options;
     if (lease > 0) return;
@@ -226,7 +226,7 @@ export class PulledTopics {
     );
   }
 
-  /** Whoever finds nothing while Redis does not answer has not learnt that there is nothing. */
+  /** Throws if nothing was found because Redis does not answer: that does not mean that there is nothing. */
   #assertServed({ progress }: TopicConsumer): void {
     const { failedAt = -Infinity, renewedAt } = this.#options.sharing.session;
     const { owned } = progress;

@@ -11,15 +11,15 @@ import { Receipts } from './receipts.js';
 import type { ExtendResult, ReceiptDesk, ReceivedMessage } from './received-message.js';
 import { type ReceivedOutcome, checkedOutcome } from './received-outcome.js';
 
-/** For how long a message may belong to its receiver. */
+/** Rule for the lease of a received message. */
 export const RECEIVED_LEASE = duration(MIN_LEASE);
 
 export interface PullingOptions extends Omit<PulledTopicsOptions, 'known'> {
-  /** Called when somebody receives who was not known. */
+  /** Called when an unknown receiver begins to receive. */
   readonly onNewReceiver: () => void;
 }
 
-/** All that this process does about messages that somebody receives. */
+/** Receives, settles and extends messages on behalf of the receivers in this process. */
 export class Pulling implements ReceiptDesk {
   readonly known: KnownReceivers;
   readonly #topics: PulledTopics;
@@ -63,17 +63,17 @@ export class Pulling implements ReceiptDesk {
     return result;
   }
 
-  /** Whether this process has to do with a topic only because it is received. */
+  /** Whether this process deals with a topic only because its messages are received. */
   has(topic: string): boolean {
     return this.#topics.has(topic);
   }
 
-  /** Answers everybody who waits; nobody can wait any more. What was received can still be settled. */
+  /** Answers all waiting calls; no call can wait any more. Received messages can still be settled. */
   stop(): void {
     this.#topics.stop();
   }
 
-  /** Nothing can be settled any more. */
+  /** Ends settling. */
   close(): void {
     this.#isClosed = true;
   }

@@ -5,21 +5,21 @@ import { InvalidArgumentError } from '../../errors/options.errors.js';
 import { type ResolvedBackoff, decodeBackoff, encodeBackoff } from '../../messages/backoff.js';
 import type { AttemptNumber } from '../delivery/verdict.js';
 
-/** Receipts of later versions may have more behind what this one knows. */
+/** Version of the format. Receipts of later versions can have more fields after those known here. */
 const VERSION = 1;
 
-/** What a receipt tells of a delivery, to whichever process it is brought. */
+/** Content of a receipt: the data about a delivery for any process that the receipt is brought to. */
 export interface ReceiptContent extends Receipt, AttemptNumber {
   readonly partition: Partition;
-  /** When the message was received, epoch milliseconds on the clock of Redis. */
+  /** Time when the message was received, in epoch milliseconds on the clock of Redis. */
   readonly receivedAt: number;
-  /** The message's own; `undefined`: that of its topic. */
+  /** Backoff of the message; `undefined` if that of its topic holds. */
   readonly backoff: ResolvedBackoff | undefined;
-  /** The process that keeps others back as long as the delivery lasts, by permits or as a suspect; `undefined`: none does. */
+  /** Process that holds others back while the delivery lasts, by permits or as a suspect; `undefined` if none does. */
   readonly holder: string | undefined;
 }
 
-/** A text that can travel in URLs and headers. */
+/** Encodes a receipt as text that can travel in URLs and headers. */
 export function encodeReceipt(content: ReceiptContent): string {
   const { partition, storedId, token, attempt, maxAttempts, receivedAt, backoff, holder } = content;
   const fixed = [VERSION, partition.topic, partition.index, storedId, token, attempt, maxAttempts, receivedAt];

@@ -13,13 +13,13 @@ import { type CheckedOutcome, verdictOf } from './received-outcome.js';
 
 export interface ReceiptsOptions {
   readonly context: ConsumerContext;
-  /** The consumer of a topic; `undefined` if there is no such topic. */
+  /** Resolves with the consumer of a topic; `undefined` if there is no such topic. */
   readonly consumerOf: (topic: string) => Promise<TopicConsumer | undefined>;
-  /** How long Redis may take for a call, in milliseconds. */
+  /** Time limit for a call to Redis, in milliseconds. */
   readonly timeout: number;
 }
 
-/** What a receipt says, and where it is used. */
+/** A receipt's content, and the places where it is used. */
 interface Used {
   readonly content: ReceiptContent;
   readonly consumer: TopicConsumer;
@@ -40,7 +40,7 @@ function refused(): BrokerUnavailableError {
   );
 }
 
-/** Does what receipts are brought back for, whichever process gave them. */
+/** Settles and extends deliveries by their receipts, whichever process gave them. */
 export class Receipts {
   readonly #options: ReceiptsOptions;
 
@@ -54,7 +54,7 @@ export class Receipts {
     if (!used) return 'stale';
     const { context, timeout } = this.#options;
     const { content, consumer, taken } = used;
-    // Nothing may be waited for until it is settled: what another settle has found it would take for its own.
+    // No await until it is settled, or two settles could find the same delivery.
     const delivery = this.#deliveryOf(used);
     const at = context.broker.now(content.partition);
     const run = { at, duration: Math.max(0, at - content.receivedAt) };
@@ -96,7 +96,7 @@ export class Receipts {
     return { content, consumer, taken: consumer.takenOf(index) };
   }
 
-  /** Of a delivery that this process has not handed out, or has forgotten, what its receipt tells. */
+  /** Returns the delivery of a receipt; rebuilt from the receipt if this process has not handed it out, or has forgotten it. */
   #deliveryOf({ content, taken }: Used): Delivery {
     const known = taken.find(content);
     if (known) return known;
@@ -108,7 +108,7 @@ export class Receipts {
     return delivery;
   }
 
-  /** Another process may have permits for the delivery. It finds out by itself when the lease ends, if it is not told. */
+  /** Tells the process that may have permits for the delivery. If the signal is lost, it finds out when the lease ends. */
   #tell({ partition, token, holder }: ReceiptContent, lease: number): void {
     const { broker, session } = this.#options.context;
     if (holder === undefined || holder === session) return;

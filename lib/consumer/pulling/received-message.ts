@@ -4,14 +4,14 @@ import type { Duration } from '../../time/duration.js';
 import type { ReceivedOutcome } from './received-outcome.js';
 
 /**
- * What became of a lease that was to be extended. `'cancelled'`: it was, and the message is cancelled; no retry follows. `'stale'`: the
- * delivery was not the current one any more, and nothing changed.
+ * Result of extending a lease. `'cancelled'`: the lease was extended, but the message is cancelled; no retry follows. `'stale'`: the
+ * delivery was no longer the current one, and nothing changed.
  *
  * @publicApi
  */
 export type ExtendResult = 'extended' | 'cancelled' | 'stale';
 
-/** A signal that somebody has keeps its message, without which nobody would abort it. */
+/** Messages kept alive by their signals: without its message, nothing would abort a signal. */
 const BY_SIGNAL = new WeakMap<AbortSignal, DelayedMessage>();
 
 /** Uses receipts. */
@@ -21,8 +21,8 @@ export interface ReceiptDesk {
 }
 
 /**
- * A message that `DelayQueueReceiver.receive()` has given. Settle it before its lease ends, or it is delivered again. Its `signal` aborts when
- * its lease ends or it is cancelled, as far as this process hears of that.
+ * A message from `DelayQueueReceiver.receive()`. Settle it before its lease ends, or it is delivered again. Its `signal` aborts when its
+ * lease ends or it is cancelled, as far as this process learns of that.
  *
  * @publicApi
  */
@@ -35,9 +35,9 @@ export class ReceivedMessage<T = unknown> implements DelayedMessage<T> {
   readonly headers: Readonly<Record<string, string>>;
   readonly attempt: number;
   readonly maxAttempts: number;
-  /** For how long it belonged to its receiver when it was given, in milliseconds; 0: at most once, so it need not be settled. */
+  /** Lease that it was received with, in milliseconds; 0 if it was received at most once, so it needs no settling. */
   readonly lease: number;
-  /** Settles the delivery, and extends its lease, in any process: a text for URLs and headers. */
+  /** Text with which any process can settle the delivery or extend its lease; fit for URLs and headers. */
   readonly receipt: string;
   readonly #message: DelayedMessage<T>;
   readonly #desk: ReceiptDesk;
@@ -72,23 +72,24 @@ export class ReceivedMessage<T = unknown> implements DelayedMessage<T> {
     return signal;
   }
 
-  /** The work is done. Errors of this and the next four as of {@link DelayQueueReceiver.settle}. */
+  /** Acknowledges the message: the work is done. This and the next four methods throw as {@link DelayQueueReceiver.settle} does. */
   async ack(): Promise<SettleStatus> {
     return this.#desk.settle(this.receipt, 'ack');
   }
 
   /**
-   * The attempt has failed.
+   * Reports the attempt as failed.
    *
-   * @param error why, as an error or a text; an `UnrecoverableError`, `RetryLaterError` or `RateLimitedError` means what it means in a handler
-   * @param delay until the message comes again, 0 to 10 years; by default its backoff
+   * @param error reason, as an error or a text; an `UnrecoverableError`, `RetryLaterError` or `RateLimitedError` means the same as in a
+   * handler
+   * @param delay time until the message comes again, 0 to 10 years; by default its backoff
    */
   async retry(error?: unknown, delay?: Duration): Promise<SettleStatus> {
     return this.#desk.settle(this.receipt, { outcome: 'retry', reason: error, delay });
   }
 
   /**
-   * Makes a dead letter of it at once.
+   * Makes the message a dead letter at once.
    *
    * @param reason an error or a text
    */
@@ -97,15 +98,18 @@ export class ReceivedMessage<T = unknown> implements DelayedMessage<T> {
   }
 
   /**
-   * Gives it back as if it had not been delivered.
+   * Gives the message back as if it had not been delivered.
    *
-   * @param delay until it comes again, from 0 to 10 years; by default it comes at once
+   * @param delay time until it comes again, 0 to 10 years; by default it comes at once
    */
   async release(delay?: Duration): Promise<SettleStatus> {
     return this.#desk.settle(this.receipt, { outcome: 'release', delay });
   }
 
-  /** @param lease for how long it belongs to its receiver from now on, 1 s to 10 years */
+  /**
+   * Extends the lease.
+   * @param lease new lease, from now on, 1 s to 10 years
+   */
   async extend(lease: Duration): Promise<ExtendResult> {
     return this.#desk.extend(this.receipt, lease);
   }

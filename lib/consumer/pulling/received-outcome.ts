@@ -10,9 +10,9 @@ import { type Duration, describeDuration } from '../../time/duration.js';
 import { ACKED, type AttemptNumber, RELEASED, type Verdict, failed, failedAttempt } from '../delivery/verdict.js';
 
 /**
- * What is to become of a message that was received. `'retry'`: the attempt has failed; the message comes again after `delay`, by default
- * after its backoff, or is a dead letter if it was the last attempt. `'dead'`: a dead letter at once. `'release'`: back, at once or after
- * `delay`, without having spent the attempt. `reason` is an error, or a text, that says why.
+ * Outcome of a received message. `'retry'`: the attempt has failed; the message comes again after `delay`, by default after its backoff, or
+ * becomes a dead letter if it was the last attempt. `'dead'`: a dead letter at once. `'release'`: given back, at once or after `delay`,
+ * without spending the attempt. `reason` is an error or a text.
  *
  * @publicApi
  */
@@ -28,13 +28,12 @@ export type ReceivedOutcome =
 
 const OUTCOMES = ['ack', 'retry', 'dead', 'release'] as const satisfies readonly ReceivedOutcome[];
 
-/** An outcome that was checked. */
 export interface CheckedOutcome {
   readonly outcome: (typeof OUTCOMES)[number];
-  /** Milliseconds. */
+  /** Delay in milliseconds. */
   readonly delay: number | undefined;
   readonly reason: unknown;
-  /** Names the settle, if it may be made again. */
+  /** Name of the settle, if it can be repeated. */
   readonly operation: string | undefined;
 }
 
@@ -64,10 +63,10 @@ export function checkedOutcome(given: ReceivedOutcome): CheckedOutcome {
 }
 
 /**
- * What an outcome means for a delivery.
+ * Returns the verdict for an outcome.
  *
- * @param backoff counts if a retry names no delay
- * @param run when it was settled, in epoch milliseconds on the broker's clock, and how long after it was received, in milliseconds
+ * @param backoff backoff for a retry that names no delay
+ * @param run time of the settle, in epoch milliseconds on the broker's clock, and time since the message was received, in milliseconds
  */
 export function verdictOf(
   { outcome, delay, reason }: CheckedOutcome,
@@ -87,12 +86,12 @@ export function verdictOf(
   return failedAttempt(error, number, wanted, run);
 }
 
-/** As if a handler had thrown it. */
+/** Returns the error that a handler would throw for this. */
 function putOffBy(delay: number): RetryLaterError {
   return new RetryLaterError(delay, `Whoever has received the message has released it for ${describeDuration(delay)}.`);
 }
 
-/** Where this library makes the error says nothing. */
+/** Replaces the error's stack: the place where this library creates it says nothing. */
 function saidBy(reason: unknown, error: Error): Error {
   Object.defineProperty(error, 'stack', { value: isError(reason) ? reason.stack : undefined });
   return error;

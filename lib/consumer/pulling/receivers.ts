@@ -6,13 +6,13 @@ import type { Destination, Handover } from '../delivery/topic-handling.js';
 export interface ReceiverOptions {
   /** Most messages that it takes. */
   readonly max: number;
-  /** For how long what it gets is its own, in milliseconds. */
+  /** Lease of the messages that it gets, in milliseconds. */
   readonly lease: number;
   /** Ends the wait. */
   readonly over: AbortSignal;
 }
 
-/** Somebody who waits for messages of a topic. */
+/** A receiver that waits for messages of a topic. */
 class Receiver {
   readonly max: number;
   readonly lease: number;
@@ -37,23 +37,23 @@ class Receiver {
 const TAKEN: Handover = { results: 'taken', ended: undefined };
 const LEFT: Handover = { results: 'left', ended: undefined };
 
-/** How long a receiver that has something waits at most for more that is on its way, in milliseconds. */
+/** Longest time that a receiver with a message waits for more that are on their way, in milliseconds. */
 export const GATHERING = 20;
 
 /**
- * Those who wait for messages of a topic in this process, first come, first served. A receiver goes once it is full, or once it has something
- * and nothing more is being claimed.
+ * Queue of receivers that wait for messages of a topic in this process, first come, first served. A receiver leaves once it is full, or
+ * once it has something and nothing more is being claimed.
  */
 export class Receivers implements Destination {
   readonly #clock: Clock;
   readonly #slots: Pick<HandlerSlots, 'resize'>;
   readonly #found: () => Promise<void>;
-  /** Those that have room. */
+  /** Receivers that have room. */
   readonly #waiting = new Set<Receiver>();
   #wanted = 0;
 
   /**
-   * @param slots of the topic: there is one for each message that is waited for
+   * @param slots the topic's, one for each message that receivers wait for
    * @param found resolves once nothing more is being claimed
    */
   constructor(clock: Clock, slots: Pick<HandlerSlots, 'resize'>, found: () => Promise<void>) {
@@ -66,7 +66,7 @@ export class Receivers implements Destination {
     return this.#waiting.size > 0;
   }
 
-  /** That of who is next; the others have theirs changed before they get what was claimed with it. */
+  /** Lease of the next receiver; for the others, it is changed before they get messages that were claimed with it. */
   get lease(): number | undefined {
     return this.#next?.lease;
   }
@@ -75,7 +75,7 @@ export class Receivers implements Destination {
     return this.#waiting.values().next().value;
   }
 
-  /** Resolves with what it takes; with nothing once the wait is over, or {@link dismiss} is called. */
+  /** Waits for messages. Resolves with those it took; with none once the wait is over, or {@link dismiss} is called. */
   wait(options: ReceiverOptions): Promise<readonly CheckedDelivery[]> {
     return new Promise((resolve) => {
       const receiver = new Receiver(options, resolve);
@@ -86,9 +86,9 @@ export class Receivers implements Destination {
     });
   }
 
-  /** @param checked one message: of batches only those who receive decide */
+  /** @param checked one message: batches are up to the receivers */
   async hand([one]: readonly CheckedDelivery[]): Promise<Handover> {
-    // Whoever was told of the delivery may have ended the wait.
+    // A listener that learned of the delivery may have ended the wait.
     const receiver = this.#next;
     if (!one || !receiver) return LEFT;
     this.#give(one, receiver);
@@ -115,7 +115,7 @@ export class Receivers implements Destination {
     this.#end(receiver);
   }
 
-  /** What it has taken just now is its own once whoever hands it over knows that. */
+  /** Ends a receiver in a later turn, when the caller of {@link hand} knows that the message was taken. */
   #end(receiver: Receiver): void {
     if (this.#waiting.delete(receiver)) this.#want(-receiver.room);
     setImmediate(() => receiver.end());

@@ -1,4 +1,4 @@
-/** What an option of this name says is how many messages several calls of receive() may give together. */
+/** Name of an option that bounds the messages of several receive() calls together. */
 export const ROOM = Symbol.for('nestjs-delay-queue.room');
 
 /** Options of a call that shares its room. */
@@ -6,7 +6,7 @@ export interface Sharing {
   readonly [ROOM]?: Room | undefined;
 }
 
-/** How many messages may still be given. */
+/** Number of messages that can still be given. */
 export class Room {
   #left: number;
 
@@ -14,7 +14,7 @@ export class Room {
     this.#left = most;
   }
 
-  /** @returns how many of so many may be given; they have to be, or {@link putBack} */
+  /** @returns how many of the wanted messages can be given; each has to be given or {@link putBack} */
   take(wanted: number): number {
     const taken = Math.min(wanted, this.#left);
     this.#left -= taken;

@@ -5,22 +5,22 @@ import type { Startable } from '../../time/startable.interface.js';
 import { type Progress, patienceOf } from '../../fleet/progress.js';
 import type { ConsumerContext } from '../consumer-context.js';
 
-/** How often to look while a call may take its patience, so that a wedge is seen soon after. */
+/** Number of looks during the patience for a call, so that a wedge is noticed soon after. */
 const LOOKS = 3;
 
-/** How long a confirmation that signals come may take, in milliseconds. */
+/** Time limit for the confirmation that signals arrive, in milliseconds. */
 const CONFIRMATION_TIMEOUT = 2000;
 
-/** Whom a {@link ProgressWatch} watches over. */
+/** Subject of a {@link ProgressWatch}. */
 export interface Watched {
   readonly progress: Progress;
-  /** Sends claims that are not answered again. */
+  /** Sends unanswered claims again. */
   retryClaims(): void;
 }
 
 /**
- * Sees that this process has not lost the broker without noticing: connections that are up but half dead, and calls that
- * nobody will answer. It makes connections anew. While all is well it only looks at what is known in this process.
+ * Detects that this process has lost the broker without noticing: connections that are up but half dead, and calls that will never be
+ * answered. Rebuilds the connections. While all is well, it only looks at data in this process.
  */
 export class ProgressWatch implements Startable {
   readonly #context: ConsumerContext;
@@ -29,7 +29,10 @@ export class ProgressWatch implements Startable {
   readonly #stop = new AbortController();
   readonly #looks: Loop;
   #suspected = false;
-  /** Epoch milliseconds on the local clock. What new connections did not help against they would not help against again. */
+  /**
+   * Time of the latest rebuild, in epoch milliseconds on the local clock. New connections would not cure a problem that they did not cure
+   * before.
+   */
   #rebuiltAt = -Infinity;
 
   /** @param heartbeat milliseconds */
@@ -51,8 +54,8 @@ export class ProgressWatch implements Startable {
   }
 
   /**
-   * To be called at boot, once this process listens to what it has to. Whatever keeps signals away for a while must not
-   * keep the process from working, but a right that is missing would be missing for good.
+   * Call this at boot, once this process has subscribed to its signals. A passing problem with signals must not keep the process from
+   * working, but a missing right would stay missing.
    *
    * @throws BrokerUnavailableError if the broker refuses this process its signals
    */
@@ -69,7 +72,7 @@ export class ProgressWatch implements Startable {
     await within(clock, CONFIRMATION_TIMEOUT, broker.link.listen(), { signal: this.#stop.signal });
   }
 
-  /** @returns in how many milliseconds to look again */
+  /** @returns time until the next look, in milliseconds */
   #look(): number {
     const { broker, clock, log } = this.#context;
     const waited = broker.link.isUp ? this.#longestWait() : 0;
@@ -86,8 +89,8 @@ export class ProgressWatch implements Startable {
   }
 
   /**
-   * For how long the oldest claim or heartbeat has waited for its answer, in milliseconds. One that was sent before the latest
-   * answer came does not count: the connection works, and it is one server of several that does not answer.
+   * Returns how long the oldest claim or heartbeat has waited for its answer, in milliseconds. One sent before the latest answered one does
+   * not count: the connection works, and it is one server of several that does not answer.
    */
   #longestWait(): number {
     const { renewedAt, unansweredSince, topics } = this.#watched.progress;

@@ -6,33 +6,33 @@ import type { Startable } from '../../time/startable.interface.js';
 import type { TopicSettings } from '../../fleet/topic-settings.interface.js';
 import type { ConsumerContext } from '../consumer-context.js';
 
-/** How long a failed step waits for its repeat, in milliseconds. */
+/** Pause before a failed step is repeated, in milliseconds. */
 const PAUSE_AFTER_FAILURE = 5000;
 
-/** Longest time between two looks into a partition that keeps nothing now, if it does not even keep it for that long; milliseconds. */
+/** Longest interval between looks into a partition that keeps nothing now, unless its `maxAge` is longer; in milliseconds. */
 const MAX_PAUSE = 60 * 60_000;
 
-/** How often finished messages that are too old are removed at most, in milliseconds; their ids are free before. */
+/** Shortest interval between removals of finished messages that are too old, in milliseconds; their ids are free before. */
 const FINISHED_PAUSE = 1000;
 
-/** What a partition keeps within limits. */
+/** Records that a partition keeps within limits. */
 export interface Retention {
-  /** For the log, such as `dead letters`. */
+  /** Name for the log, such as `dead letters`. */
   readonly what: string;
   readonly limits: RetentionLimits;
-  /** Shortest time until what expires next is removed, in milliseconds: many that expire one after another are removed together. */
+  /** Shortest pause before the next removal, in milliseconds: records that expire one after another are removed together. */
   readonly leastPause: number;
   /**
-   * Removes some of what is over the limits. Answers when to come again (epoch milliseconds; 0: at once), `undefined` if nothing is left that
-   * will expire.
+   * Removes some of the excess. Resolves with the time of the next removal (epoch milliseconds; 0: at once), `undefined` if nothing is left
+   * that will expire.
    */
   readonly trim: () => Promise<number | undefined>;
 }
 
 /**
- * Keeps what a partition has kept within its limits of age and number, a bounded step at a time. The owner looks again after `maxAge`, and
- * then at intervals that double, since other processes leave something behind, too, such as one that shuts down while its partition
- * is owned here already.
+ * Trims the records of a partition to their limits of age and number, a bounded step at a time. The owner looks again after `maxAge`, and
+ * then at intervals that double, since other processes leave records too, such as one that shuts down while its partition is owned here
+ * already.
  */
 export class RetentionTrimmer implements Startable {
   readonly #context: ConsumerContext;
@@ -40,7 +40,7 @@ export class RetentionTrimmer implements Startable {
   readonly #retention: Retention;
   readonly #loop: Loop;
   #isOwner = false;
-  /** When to look again if nothing is there that will expire, in milliseconds. */
+  /** Pause before the next look if nothing will expire, in milliseconds. */
   #pause = 0;
 
   constructor(context: ConsumerContext, partition: Partition, retention: Retention) {
@@ -50,7 +50,7 @@ export class RetentionTrimmer implements Startable {
     this.#loop = new Loop({ clock: context.clock, run: () => this.#trimOnce() });
   }
 
-  /** This process owns the partition from now on. */
+  /** Starts trimming: this process owns the partition from now on. */
   async start(): Promise<void> {
     if (!this.#isLimited || this.#isOwner) return;
     this.#isOwner = true;
@@ -58,7 +58,7 @@ export class RetentionTrimmer implements Startable {
     await this.#loop.request();
   }
 
-  /** Another process owns the partition from now on, or none. */
+  /** Ends the regular looks: another process owns the partition from now on, or none. */
   disowned(): void {
     this.#isOwner = false;
   }
@@ -67,12 +67,12 @@ export class RetentionTrimmer implements Startable {
     await this.#loop.stop();
   }
 
-  /** Looks now; to be called when there is more, and perhaps too much. */
+  /** Looks now; call this when there is more, and perhaps too much. */
   trim(): void {
     if (this.#isLimited) this.#loop.poke();
   }
 
-  /** Looks once what has come now will be too old; to be called if there can be too much only by its age. */
+  /** Looks when the newest record will be too old; call this if only age can make it too much. */
   expectMore(): void {
     const { maxAge } = this.#retention.limits;
     if (maxAge !== undefined) this.#loop.later(maxAge);
@@ -83,7 +83,7 @@ export class RetentionTrimmer implements Startable {
     return maxAge !== undefined || maxCount !== undefined;
   }
 
-  /** @returns in how many milliseconds to look again, if there is anything that will expire */
+  /** @returns time until the next look, in milliseconds, if there is one */
   async #trimOnce(): Promise<number | undefined> {
     const { broker, log, events } = this.#context;
     const { topic, index: partition } = this.#partition;
@@ -95,7 +95,7 @@ export class RetentionTrimmer implements Startable {
     } catch (error) {
       events.emit('errors', { source: 'trim', topic, partition, error });
       if (!(error instanceof BrokerUnavailableError)) log.error(`Trimming ${what} failed`, (error as Error).stack);
-      // There may be nothing further that would lead to another look.
+      // Perhaps nothing else would lead to another look.
       return PAUSE_AFTER_FAILURE;
     }
   }
@@ -109,7 +109,7 @@ export class RetentionTrimmer implements Startable {
   }
 }
 
-/** Of a topic that is received, other settings may hold at any time. */
+/** The settings of a received topic can change at any time. */
 interface RetainingTopic {
   readonly settings: Pick<TopicSettings, 'deadLetter' | 'finished'>;
 }
@@ -129,7 +129,7 @@ export function trimmerOfDeadLetters(
   });
 }
 
-/** What an earlier owner has kept is removed, if this one keeps nothing. */
+/** Messages that an earlier owner has kept are removed if this one keeps none. */
 export function trimmerOfFinished(
   context: ConsumerContext,
   partition: Partition,

@@ -7,7 +7,7 @@ import { occurrenceId } from '../../schedules/schedule-record.js';
 import { toDate } from '../../time/date.js';
 import type { ConsumerContext } from '../consumer-context.js';
 
-/** Tells what becomes of the schedules of a partition, in events and in the log. */
+/** Reports on the schedules of a partition in events and in the log. */
 export class ScheduleReporter {
   readonly #context: ConsumerContext;
   readonly #partition: Partition;
@@ -19,14 +19,14 @@ export class ScheduleReporter {
     this.#partition = partition;
   }
 
-  /** @param duplicate whether a message with its id existed, and was left as it is */
+  /** @param duplicate whether a message with its id existed and was left unchanged */
   published(schedule: string, time: number, duplicate: boolean): void {
     const { topic, index: partition } = this.#partition;
     const id = occurrenceId(schedule, time);
     this.#context.events.emit('published', { id, topic, partition, dueAt: toDate(time), duplicate });
   }
 
-  /** @param missed `undefined`: nothing was */
+  /** @param missed `undefined` if there are none */
   missed(schedule: string, reason: 'outage' | 'overlap', missed: MissedOccurrences | undefined): void {
     if (!missed) return;
     const { topic, index: partition } = this.#partition;
@@ -42,10 +42,10 @@ export class ScheduleReporter {
   }
 
   /**
-   * Another program has changed what is stored.
+   * Reports that another program has changed the stored data.
    *
-   * @param repaired how many entries were mended
-   * @param damaged the schedules that publish nothing any more
+   * @param repaired number of repaired entries
+   * @param damaged schedules that publish nothing any more
    */
   damage(repaired: number, damaged: readonly string[]): void {
     const { log } = this.#context;
@@ -61,14 +61,14 @@ export class ScheduleReporter {
     }
   }
 
-  /** A schedule was left over when it was stored for another topic. */
+  /** Reports the removal of a schedule that was left over when it was stored for another topic. */
   removed(schedule: string, other: string): void {
     this.#context.log.warn(
       `Schedule ${quoted(schedule)} of topic '${this.#partition.topic}' was left over and is removed: it belongs to topic '${other}'`,
     );
   }
 
-  /** A schedule cannot be served; another process, another rule or another look may help. */
+  /** Reports a schedule that cannot be served; another process, another rule or another look may help. */
   setAside(schedule: string, error: Error): void {
     this.#tellAside(schedule, 'is tried again at least every five minutes', error);
   }
@@ -81,7 +81,7 @@ export class ScheduleReporter {
     this.#tellError(error);
   }
 
-  /** Schedules wait, since the broker does not serve. */
+  /** Reports that schedules wait because the broker does not serve. */
   failed(error: unknown): void {
     const { log } = this.#context;
     const text = `Schedules of topic '${this.#partition.topic}' wait: ${(error as Error).message}`;

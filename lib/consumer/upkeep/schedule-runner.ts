@@ -26,36 +26,36 @@ import type { ConsumerContext } from '../consumer-context.js';
 import { DueTimer } from '../../time/due-timer.js';
 import { ScheduleReporter } from './schedule-reporter.js';
 
-/** How long a failed look waits for the next, in milliseconds. */
+/** Pause after a failed look, in milliseconds. */
 const PAUSE_AFTER_FAILURE = 1000;
 
-/** Longest time between two looks if there is any schedule, in milliseconds: another program may have removed its next time. */
+/** Longest interval between looks if there is any schedule, in milliseconds: another program may have removed its next time. */
 const LOOK_AGAIN = 300_000;
 
-/** For how long a publish is repeated before it is looked again what is due, in milliseconds: by then it may have been missed. */
+/** Time for which a publish is repeated before the next look at what is due, in milliseconds: by then it may count as missed. */
 const PATIENCE = 2000;
 
-/** Most occurrences of one schedule that are published before others have their turn. */
+/** Most occurrences of one schedule that are published before others get their turn. */
 const MOST_IN_A_ROW = 100;
 
-/** For how long a removal is tried, in milliseconds; the next look tries again. */
+/** Time limit for a removal, in milliseconds; the next look tries again. */
 const REMOVAL_TIMEOUT = 5000;
 
-/** How many schedules are served at once. */
+/** Number of schedules that are served at once. */
 const AT_ONCE = 16;
 
 /** Shared by all partitions of the process: each may have many schedules when an outage ends. */
 const TURNS = new Turns();
 
-/** Who makes calls, one after the other. */
+/** A caller that makes one call after the other. */
 interface Caller {
   readonly name: string;
   sequence: number;
 }
 
-/** What became of a schedule that was listed. */
+/** Result of serving a listed schedule. */
 interface Look {
-  /** When it is to be looked at next, epoch milliseconds. */
+  /** Time of the next look at it, in epoch milliseconds. */
   readonly at: number | undefined;
   /** Whether another look would not list it now. */
   readonly isDone: boolean;
@@ -64,17 +64,16 @@ interface Look {
 export interface ScheduleRunnerOptions {
   readonly context: ConsumerContext;
   readonly partition: Partition;
-  /** Of the topic. */
   readonly order: TopicOrder | undefined;
-  /** As whom this process owns the partition. */
+  /** Identity under which this process owns the partition. */
   readonly owner: Owner;
-  /** Called if it does not own it any more, with what is stored instead. */
+  /** Called with the stored owner if this process no longer owns the partition. */
   readonly onLost: (owner: Owner | undefined) => void;
 }
 
 /**
  * Publishes the occurrences of the schedules of an owned partition, each as a message that is due at its time. It looks shortly before the
- * earliest is due, when it is told to, and every five minutes; in between, a schedule costs nothing.
+ * earliest is due, at each signal of a change, and every five minutes; in between, a schedule costs nothing.
  */
 export class ScheduleRunner implements Startable {
   readonly #options: ScheduleRunnerOptions;
@@ -84,9 +83,9 @@ export class ScheduleRunner implements Startable {
   readonly #looks: Loop;
   readonly #stop = new AbortController();
   readonly #callers: readonly Caller[] = Array.from({ length: AT_ONCE }, () => ({ name: randomUUID(), sequence: 0 }));
-  /** What was seen of the schedules that this process cannot serve, by their ids. */
+  /** Last seen content of the schedules that this process cannot serve, by their ids. */
   readonly #aside = new Map<string, string>();
-  /** Whether the latest look that was answered has found any schedule. */
+  /** Whether the latest answered look found any schedule. */
   #hasSome = false;
 
   constructor(options: ScheduleRunnerOptions) {
@@ -100,12 +99,12 @@ export class ScheduleRunner implements Startable {
     this.#looks = new Loop({ clock, run: () => this.#look() });
   }
 
-  /** Looks at once: whoever owned the partition before may have left something to be published. */
+  /** Looks at once: the previous owner may have left occurrences to publish. */
   start(): void {
     if (!this.#looks.started) void this.#looks.start();
   }
 
-  /** @param at when a schedule occurs now, epoch milliseconds on the broker's clock */
+  /** @param at new time of a schedule's next occurrence, in epoch milliseconds on the broker's clock */
   changed(at: number): void {
     this.#wake(at - AHEAD);
   }
@@ -132,7 +131,7 @@ export class ScheduleRunner implements Startable {
         if (page.nextAt !== undefined) earliest = Math.min(earliest, page.nextAt - AHEAD);
         for (const { at = Infinity } of looks) earliest = Math.min(earliest, at);
         if (page.due.length < MAX_DUE_SCHEDULES) break;
-        // What stays where it is would be listed again.
+        // Schedules that stay where they are would be listed again.
         skip += looks.filter(({ isDone }) => !isDone).length;
       }
       this.#reporter.served();
@@ -159,7 +158,7 @@ export class ScheduleRunner implements Startable {
     return page;
   }
 
-  /** Some at once, so that those of one second do not wait for each other's answers. */
+  /** Serves several schedules at once, so that those of one second do not wait for each other's answers. */
   async #serveAll(due: readonly StoredSchedule[], now: number): Promise<Look[]> {
     const looks: Look[] = [];
     const waiting = due.values();
@@ -174,14 +173,17 @@ export class ScheduleRunner implements Startable {
     return looks;
   }
 
-  /** Publishes what is due of one schedule. What this process cannot read or publish it leaves alone, so that it holds up no other. */
+  /**
+   * Publishes the due occurrences of one schedule. Sets a schedule aside that this process cannot read or publish, so that it holds up no
+   * other.
+   */
   async #serve(stored: StoredSchedule, now: number, caller: Caller): Promise<Look> {
     let seen = stored;
     try {
       for (let count = 0; count < MOST_IN_A_ROW; count++) {
         const schedule = readSchedule(seen);
         const { next } = schedule.state;
-        // Whether an earlier occurrence is over is known at the time of this one.
+        // Only at the time of this occurrence is it known whether an earlier one is over.
         const ahead = schedule.overlap === 'skip' ? 0 : AHEAD;
         if (next === undefined || next > now + ahead) {
           this.#aside.delete(stored.id);
@@ -189,7 +191,7 @@ export class ScheduleRunner implements Startable {
         }
         const step = await TURNS.take(() => nextStep(schedule, next, now));
         const state = await this.#take(schedule, step, caller);
-        // If somebody else has changed it, the next look finds out how.
+        // If another process has changed it, the next look finds out how.
         if (state === undefined) return { at: now, isDone: true };
         seen = { ...stored, state };
       }
@@ -201,7 +203,7 @@ export class ScheduleRunner implements Startable {
     }
   }
 
-  /** @returns the state after that; `undefined` if it was not as it was seen, or the partition is lost */
+  /** @returns the new state; `undefined` if the schedule has changed meanwhile, or the partition is lost */
   async #take(schedule: ScheduleRecord, { publish, next, missed }: Step, caller: Caller): Promise<string | undefined> {
     const { partition, order, owner, onLost, context } = this.#options;
     const { id, key, overlap, stored, state } = schedule;
@@ -229,7 +231,7 @@ export class ScheduleRunner implements Startable {
     };
     const result = await this.#within(() => context.broker.schedules.publishOccurrence(partition, call, occurrence));
     if (result.status === 'not-owner') {
-      // Whatever becomes of that, it is not asked again.
+      // Do not ask again, whatever follows from that.
       this.#stop.abort();
       onLost(result.owner);
       return undefined;
@@ -246,8 +248,8 @@ export class ScheduleRunner implements Startable {
   }
 
   /**
-   * Leaves a schedule that cannot be served. It stays as it is: another process, such as one of a later version, may be able to. It is tried again at
-   * each look.
+   * Skips a schedule that cannot be served. It stays unchanged: another process, such as one of a later version, may be able to serve it.
+   * It is tried again at each look.
    */
   #setAside({ id, state, definition }: StoredSchedule, error: Error): void {
     const seen = `${state}\n${definition}`;
@@ -275,7 +277,7 @@ export class ScheduleRunner implements Startable {
     return this.#within(() => context.broker.schedules.putSchedule(partition, call, { id, expected, state, nextAt }));
   }
 
-  /** Where no schedule is known to wait, whatever else fails tells of the outage. */
+  /** Reports a failure, unless no schedule is known to wait: then other failures reveal the outage. */
   #tellFailure(error: unknown): void {
     if (this.#hasSome || isRefused(error)) this.#reporter.failed(error);
   }
@@ -286,14 +288,14 @@ export class ScheduleRunner implements Startable {
 }
 
 /**
- * Sees that the list of all schedules leads to those that a partition publishes. One that it does not lead to is shown nowhere and cannot be
- * removed: its process has died between two writes, or Redis has lost the list.
+ * Ensures that the list of all schedules contains those that a partition publishes. A schedule missing from the list is shown nowhere and
+ * cannot be removed: its process died between two writes, or Redis has lost the list.
  */
 export class ListedSchedules {
   readonly #broker: Broker;
   readonly #partition: Partition;
   readonly #removals: ChangeLane;
-  /** Those that were looked for. */
+  /** Ids of the schedules that were checked. */
   readonly #known = new Set<string>();
 
   constructor({ broker, clock }: Pick<ConsumerContext, 'broker' | 'clock'>, partition: Partition) {
@@ -303,10 +305,10 @@ export class ListedSchedules {
   }
 
   /**
-   * Looks once for each schedule. Never rejects.
+   * Checks each schedule once. Never rejects.
    *
-   * @param key of its messages
-   * @returns the topic for which the list has it, if that is not this partition's: the schedule was removed here
+   * @param key the one of its messages
+   * @returns the topic under which the list has it, if that is not this partition's: the schedule was removed here
    */
   async check(id: string, key: string): Promise<string | undefined> {
     if (this.#known.has(id)) return undefined;
@@ -314,7 +316,7 @@ export class ListedSchedules {
     try {
       return await this.#look(id, key);
     } catch {
-      // Next time.
+      // Try again next time.
       this.#known.delete(id);
       return undefined;
     }

@@ -4,12 +4,12 @@ export const RECURRING_HANDLER_METADATA = 'delay-queue:recurring-handler';
 export const ON_DEAD_LETTER_METADATA = 'delay-queue:on-dead-letter';
 
 /**
- * Nest's own mark of providers that something from outside calls, such as WebSocket gateways. Nest makes scoped global
- * enhancers for them as it does for controllers.
+ * Nest's own mark of providers that are called from outside, such as WebSocket gateways. Nest creates scoped global enhancers for them as
+ * it does for controllers.
  */
 export const ENTRY_PROVIDER_METADATA = '__entryProvider__';
 
-/** Name of the connection of a module that was given none. */
+/** Name of the connection of a module without a name. */
 export const DEFAULT_CONNECTION = 'default';
 
 /** Injection token of the ioredis client that the module sends its commands through. */
@@ -18,9 +18,9 @@ export const DELAY_QUEUE_REDIS = Symbol.for('nestjs-delay-queue.DELAY_QUEUE_REDI
 const CONNECTION = 'DELAY_QUEUE_CONNECTION';
 
 /**
- * The injection tokens of a connection. They are the same in every copy of this package, so that one copy can replace, inject
- * and look up what another one provides; and they are no classes, so that a decorator loads nothing of the runtime. They are
- * readable, since Nest's messages show them.
+ * Injection tokens of a connection. They are the same in every copy of this package, so that one copy can replace, inject and look up
+ * providers of another; and they are not classes, so that a decorator does not load the runtime. They are readable, since Nest's messages
+ * show them.
  */
 interface ConnectionTokens {
   readonly producer: string;
@@ -31,9 +31,9 @@ interface ConnectionTokens {
   readonly receiver: string;
   readonly schedules: string;
   readonly redis: string | symbol;
-  /** What all of these are parts of. */
+  /** Connection that all of these are parts of. */
   readonly connection: string;
-  /** What the connection stands on; the testing kit replaces it. */
+  /** Backend of the connection; the testing kit replaces it. */
   readonly backend: string;
 }
 

@@ -5,16 +5,16 @@ import { DELAYED_HANDLER_METADATA } from './delay-queue.tokens.js';
 import type { HandlerOptions } from './handler-options.interface.js';
 import { mark } from './marks.js';
 
-/** What {@link DelayedHandler} says of a method. */
+/** Metadata that {@link DelayedHandler} stores for a method. */
 export interface DelayedHandlerMetadata {
-  /** In order of priority. */
+  /** Topics in order of priority. */
   readonly topics: readonly TopicRef[];
   readonly options: HandlerOptions;
 }
 
 /**
- * What a handler of payloads `P` is called with. `B` is the type of its option `batch`: `undefined`, a literal number, or a
- * `number` that is known at run time only.
+ * Signature of a handler of payloads `P`. `B` is the type of its option `batch`: `undefined`, a literal number, or a `number` that is known
+ * only at run time.
  *
  * @publicApi
  */
@@ -24,8 +24,8 @@ export type HandlerMethodFor<P, B extends number | undefined> = [B] extends [und
     | (number extends B ? (payload: P, message: DelayedMessage<P>) => unknown : never);
 
 /**
- * Decorates methods that can be called with a payload `P`; any method, if the compiler does not know `P`. Private and
- * protected ones too: the method itself is compared, not a property of the class.
+ * Decorates methods that can be called with a payload `P`; any method if the compiler does not know `P`. Private and protected methods work
+ * too: the method itself is compared, not a property of the class.
  *
  * @publicApi
  */

@@ -21,7 +21,7 @@ export interface HandlerOptions {
    * @see docs/reference/handling.md#batches
    */
   batch?: number;
-  /** How many deliveries may fail in all before a message is a dead letter, 1 to 1000. @defaultValue the topic's */
+  /** Number of failed deliveries after which a message is a dead letter, 1 to 1000. @defaultValue the topic's */
   attempts?: number;
   /**
    * Wait between attempts.
@@ -33,7 +33,7 @@ export interface HandlerOptions {
   /** Longest run of one call, at least 1 ms. After that, its signal aborts and the attempt fails. @defaultValue the topic's */
   timeout?: Duration;
   /**
-   * How long a delivery belongs to this process, at least 1 s; renewed three times per lease while the handler runs.
+   * Time for which a delivery belongs to this process, at least 1 s; renewed three times per lease while the handler runs.
    *
    * @defaultValue the consumer's
    */
@@ -46,7 +46,7 @@ export interface HandlerOptions {
    */
   connection?: string;
   /**
-   * What becomes of a message that a guard refuses by answering `false`: it is dead-lettered at once, retried like after a failure, or
+   * Outcome of a message that a guard refuses by returning `false`: it is dead-lettered at once, retried like after a failure, or
    * acknowledged and so dropped.
    *
    * @defaultValue 'dead-letter'

@@ -1,28 +1,28 @@
 import { ConfigurationError } from '../../errors/options.errors.js';
 import { ENTRY_PROVIDER_METADATA } from './delay-queue.tokens.js';
 
-/** What a decorator of this library leaves for a member of a class. */
+/** Mark that a decorator of this library leaves on a member of a class. */
 export interface Mark<M = unknown> {
-  /** Such as `DelayedHandler`. */
+  /** Name of the decorator, such as `DelayedHandler`. */
   readonly decorator: string;
   readonly member: string | symbol;
-  /** What was decorated, if it was a method. Another decorator, or a test, may have put another function in its place since. */
+  /** Decorated method, if it was one. Another decorator, or a test, may have replaced it since. */
   readonly method: object | undefined;
   readonly isStatic: boolean;
   readonly metadata: M;
 }
 
-/** What compilers call a decorator with. */
+/** Arguments that compilers call a decorator with. */
 type Place = readonly [target: object, member: string | symbol | object, descriptor?: PropertyDescriptor];
 
 /**
- * Marks a member for what is found at boot. It is noted on the class, since another decorator may replace the method; whether it can be
- * called is looked at when it is found, so that the error comes at boot with all others.
+ * Marks a member to be found at boot. The mark is stored on the class, since another decorator can replace the method. Whether the member
+ * can be called is checked when it is found, so that the error comes at boot with all others.
  *
- * @throws ConfigurationError at once if the compiler does not say to which class the member belongs
+ * @throws ConfigurationError at once if the compiler does not tell which class the member belongs to
  */
 export function mark(key: string, decorator: string, [target, member, descriptor]: Place, metadata: unknown): void {
-  // Decorators of the language itself are called with the method and a description of it.
+  // Standard ECMAScript decorators are called with the method and a context object.
   if (typeof member === 'object') {
     throw new ConfigurationError(
       `@${decorator} was called as a decorator of ECMAScript, which Nest does not know. Set "experimentalDecorators": true in ` +
@@ -38,7 +38,7 @@ export function mark(key: string, decorator: string, [target, member, descriptor
   Reflect.defineMetadata(ENTRY_PROVIDER_METADATA, true, prototype.constructor);
 }
 
-/** The marks of a class by member. A member that a subclass marks anew has only the marks of the subclass. */
+/** Returns the marks of a class by member. A member that a subclass marks anew has only the marks of the subclass. */
 export function marksOf<M>(key: string, prototype: object): Map<string | symbol, readonly Mark<M>[]> {
   const marks = new Map<string | symbol, readonly Mark<M>[]>();
   for (let each: object | null = prototype; each !== null; each = Object.getPrototypeOf(each) as object | null) {

@@ -12,20 +12,19 @@ export interface OnDeadLetterOptions {
   readonly connection?: string;
 }
 
-/** What {@link OnDeadLetter} says of a method. */
+/** Metadata that {@link OnDeadLetter} stores for a method. */
 export interface OnDeadLetterMetadata {
   readonly topic: TopicRef;
   readonly options: OnDeadLetterOptions;
 }
 
 /**
- * Marks a method of a provider or controller that is called with each dead letter of a topic, in the process that made it
- * one, once Redis has confirmed it. A topic can have several such methods, and a method several topics.
+ * Marks a method of a provider or controller to be called with each dead letter of a topic, in the process that made it one, once Redis has
+ * confirmed it. A topic can have several such methods, and a method several topics.
  *
- * It is called at most once: if the process ends between the confirmation and the call, nobody is notified. Rely on what is
- * stored, see `DelayQueueAdmin`. An error that the method throws is logged and changes nothing. A shutdown waits for it within
- * `shutdownTimeout`. The methods of 10 dead letters run at once and 1,000 wait; beyond that, calls are dropped with an error in
- * the log.
+ * It is called at most once: if the process ends between the confirmation and the call, nobody is notified. Rely on the stored dead
+ * letters, see `DelayQueueAdmin`. An error that the method throws is logged and changes nothing. A shutdown waits for it within
+ * `shutdownTimeout`. The methods of 10 dead letters run at once and 1,000 wait; beyond that, calls are dropped with an error in the log.
  *
  * Guards, interceptors, pipes and filters don't run around it. Its class can't be request-scoped or transient.
  *

@@ -47,7 +47,7 @@ export function Message(property?: string | Pipe, ...pipes: Pipe[]): ParameterDe
   return MessageParameter(property, ...pipes);
 }
 
-/** A property of a value, or of each value of a batch; the value itself if no property is asked for. */
+/** Returns a property of a value, or of each value of a batch; the value itself if no property is given. */
 export function pick(value: unknown, property: unknown, isBatch: boolean): unknown {
   if (typeof property !== 'string') return value;
   if (isBatch) return (value as readonly unknown[]).map((each) => pick(each, property, false));

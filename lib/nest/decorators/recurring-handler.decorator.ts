@@ -7,12 +7,12 @@ import type { HandlerOptions } from './handler-options.interface.js';
 import { mark } from './marks.js';
 
 /**
- * Options of `@RecurringHandler()`: when it is called, with what payload, and the options of `@DelayedHandler()`.
+ * Options of `@RecurringHandler()`: its schedule, its payload, and the options of `@DelayedHandler()`.
  *
  * @publicApi
  */
 export interface RecurringHandlerOptions<P = unknown> extends ScheduleRule, Omit<HandlerOptions, 'batch'> {
-  /** Names the schedule, 1 to 200 characters. @defaultValue the name of the topic */
+  /** Id of the schedule, 1 to 200 characters. @defaultValue the name of the topic */
   id?: string;
   /** Payload of each message. @defaultValue null */
   payload?: P;
@@ -20,14 +20,14 @@ export interface RecurringHandlerOptions<P = unknown> extends ScheduleRule, Omit
   options?: Omit<ScheduledMessageOptions, 'attempts' | 'backoff' | 'timeout'>;
 }
 
-/** What {@link RecurringHandler} says of a method, beside what `@DelayedHandler()` does. */
+/** Metadata that {@link RecurringHandler} stores for a method, besides that of `@DelayedHandler()`. */
 export interface RecurringHandlerMetadata {
   readonly topic: TopicRef;
   readonly options: RecurringHandlerOptions;
 }
 
 /**
- * What is published to the topic of a `@RecurringHandler()`.
+ * Type of the payload that a `@RecurringHandler()` publishes to its topic.
  *
  * @publicApi
  */
@@ -69,7 +69,7 @@ export function RecurringHandler<const R extends NamedTopic>(
   return decorate;
 }
 
-/** Options that are not given are to be those of the topic. */
+/** Drops options that are not given: the topic's apply then. */
 function withoutGaps(options: { [K in keyof HandlerOptions]: HandlerOptions[K] | undefined }): HandlerOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }

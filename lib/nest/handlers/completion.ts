@@ -2,8 +2,8 @@ import { type Observable, defaultIfEmpty, defer, finalize, isObservable, lastVal
 import type { InnerCalls } from '../../time/inner-calls.js';
 
 /**
- * What a handler or a hook has come to. What it returns is awaited first and looked at then: an `async` method may return an Observable,
- * which nobody else would subscribe to, or be a generator, whose body nobody else would run.
+ * Resolves with the result of a handler or a hook. Its return value is awaited before it is inspected: an `async` method can return an
+ * Observable, which nothing else would subscribe to, or be a generator, whose body nothing else would run.
  */
 export async function completed(result: unknown): Promise<unknown> {
   let value: unknown = await result;
@@ -12,7 +12,7 @@ export async function completed(result: unknown): Promise<unknown> {
 }
 
 /**
- * The same for what Nest runs around a handler: an Observable is left to it, so that interceptors see its values.
+ * Does the same within Nest's pipeline: an Observable is left to Nest, so that interceptors see its values.
  *
  * @param calls follows the run to its end, whatever interceptors do
  */
@@ -24,7 +24,7 @@ export function completing(result: unknown, calls: InnerCalls): unknown {
 
 function followed(observable: Observable<unknown>, calls: InnerCalls): Observable<unknown> {
   return defer(() => {
-    // Nest takes an Observable without values for a failure; of a handler, only the completion counts.
+    // Nest treats an Observable without values as a failure; for a handler, only the completion counts.
     return observable.pipe(defaultIfEmpty<unknown, undefined>(undefined), finalize(calls.begin()));
   });
 }
@@ -37,7 +37,7 @@ async function runToEnd(generator: AnyGenerator): Promise<unknown> {
   return step.value as unknown;
 }
 
-/** By what it says of itself, since it may come from another realm. */
+/** Whether a value is a generator, judged by its tag, since it can come from another realm. */
 function isGenerator(value: unknown): value is AnyGenerator {
   const tag = Object.prototype.toString.call(value);
   return tag === '[object Generator]' || tag === '[object AsyncGenerator]';

@@ -22,7 +22,7 @@ export class DeadLetterHookExplorer {
   /**
    * @param connections names of all connections of the application
    * @returns the hooks of a connection
-   * @throws ConfigurationError that names class and method of what cannot work
+   * @throws ConfigurationError that names class and method of a hook that cannot work
    */
   explore(connection: string, connections: ReadonlySet<string>): DeadLetterHook[] {
     const hooks: DeadLetterHook[] = [];
@@ -49,7 +49,7 @@ function callOf({ wrapper, name }: DecoratedMethod<unknown>): DeadLetterHook['ca
   return (letter) => completed(instance[name]?.(letter));
 }
 
-/** The delivery has ended, so there is nothing that an instance could be made for. */
+/** The delivery has ended, so there is nothing to create an instance for. */
 function assertOneInstance(where: string, wrapper: InstanceWrapper): void {
   if (!wrapper.isTransient && wrapper.isDependencyTreeStatic()) return;
   throw new ConfigurationError(

@@ -12,14 +12,14 @@ export type InstanceWrapper = ReturnType<DiscoveryService['getProviders']>[numbe
 
 /** A method with a decorator, on a provider or controller. */
 export interface DecoratedMethod<M> {
-  /** For logs and errors, such as `OrderService.onTimeout`. */
+  /** Name for logs and errors, such as `OrderService.onTimeout`. */
   readonly label: string;
-  /** The same with the decorator, such as `@DelayedHandler on OrderService.onTimeout`. */
+  /** Same name with the decorator, such as `@DelayedHandler on OrderService.onTimeout`. */
   readonly where: string;
   readonly wrapper: InstanceWrapper;
   readonly type: object;
   readonly name: string;
-  /** Has the metadata of all decorators. It is not called: the method is, by its name. */
+  /** Function with the metadata of all decorators. It is never called: the method is called by its name. */
   readonly method: Method;
   readonly metadata: M;
 }
@@ -30,7 +30,7 @@ export class DecoratedMethods {
   constructor(private readonly discovery: DiscoveryService) {}
 
   /**
-   * The methods that have marks, once for each mark.
+   * Yields the methods that have marks, once per mark.
    *
    * @throws ConfigurationError for a member that cannot be called
    */
@@ -38,7 +38,7 @@ export class DecoratedMethods {
     const seen = new Set<object>();
     for (const wrapper of this.#wrappers()) {
       const instance = wrapper.instance as object | null | undefined;
-      // What an alias stands for is found by itself, and an instance that is provided twice counts once.
+      // The target of an alias is found by itself, and an instance that is provided twice counts once.
       if (wrapper.isAlias || typeof instance !== 'object' || instance === null || seen.has(instance)) continue;
       seen.add(instance);
       const prototype = Object.getPrototypeOf(instance) as object | null;
@@ -55,7 +55,7 @@ export class DecoratedMethods {
     }
   }
 
-  /** Classes first: if a factory provides an instance again, only the module of the class knows what is bound to the class. */
+  /** Returns all wrappers, classes first: if a factory provides an instance again, only the module of the class knows its enhancers. */
   #wrappers(): InstanceWrapper[] {
     return [...this.discovery.getProviders(), ...this.discovery.getControllers()].toSorted(
       (a, b) => Number(a.isNotMetatype) - Number(b.isNotMetatype),
@@ -64,8 +64,8 @@ export class DecoratedMethods {
 }
 
 /**
- * What stands for a marked method where its metadata is looked for. If another function is in its place by now, such as of a decorator
- * above, of a subclass or of a test, the metadata of both counts.
+ * Returns the function to search for a marked method's metadata. If another function has taken its place, such as from a decorator above, a
+ * subclass or a test, the metadata of both counts.
  */
 function methodOf(
   where: string,
@@ -93,12 +93,12 @@ function methodOf(
   return withMetadataOf(current as Method, withMetadataOf(marked, both));
 }
 
-/** Metadata can be noted for it. */
+/** Metadata can be stored on it. */
 function newMethod(): Method {
   return () => undefined;
 }
 
-/** Without calling an accessor. */
+/** Returns a member's value without calling an accessor. */
 function valueOf(prototype: object, member: string | symbol): unknown {
   for (let each: object | null = prototype; each !== null; each = Object.getPrototypeOf(each) as object | null) {
     const descriptor = Object.getOwnPropertyDescriptor(each, member);
@@ -108,7 +108,7 @@ function valueOf(prototype: object, member: string | symbol): unknown {
 }
 
 /**
- * @param where what asks for the connection, such as `@DelayedHandler on OrderService.onTimeout`
+ * @param where place that names the connection, such as `@DelayedHandler on OrderService.onTimeout`
  * @param known names of all connections of the application
  * @throws ConfigurationError if the connection does not exist
  */

@@ -2,11 +2,11 @@ import type { ArgumentsHost } from '@nestjs/common';
 import { InvalidArgumentError } from '../../errors/options.errors.js';
 import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
 
-/** What `context.getType()` answers in guards, interceptors, pipes and filters that run on a delayed handler. */
+/** Result of `context.getType()` in guards, interceptors, pipes and filters that run on a delayed handler. */
 export const CONTEXT_TYPE = 'delay-queue';
 
 /**
- * What a guard, an interceptor or an exception filter sees of a delivery.
+ * A delivery as a guard, an interceptor or an exception filter sees it.
  *
  * @example
  * ```ts
@@ -20,9 +20,9 @@ export const CONTEXT_TYPE = 'delay-queue';
  * @publicApi
  */
 export class DelayQueueContext<T = unknown> {
-  /** What the handler is called with: with `batch`, the payloads of all messages. */
+  /** Payload that the handler is called with; with `batch`, the payloads of all messages. */
   readonly payload: unknown;
-  /** The messages of this call: one, or those of a batch. */
+  /** Messages of this call: one, or those of a batch. */
   readonly messages: readonly DelayedMessage<T>[];
   readonly #isBatch: boolean;
 
@@ -47,7 +47,7 @@ export class DelayQueueContext<T = unknown> {
   }
 
   /**
-   * The message.
+   * Message of this call.
    *
    * @throws InvalidArgumentError if the handler takes batches; see {@link messages}
    */

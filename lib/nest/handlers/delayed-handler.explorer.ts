@@ -18,10 +18,10 @@ export class DelayedHandlerExplorer {
   ) {}
 
   /**
-   * @param options of the connection
+   * @param options those of the connection
    * @param connections names of all connections of the application
    * @returns the handlers of a connection
-   * @throws ConfigurationError that names class and method of what cannot work
+   * @throws ConfigurationError that names class and method of a handler that cannot work
    */
   explore(connection: string, options: ConsumingOptions, connections: ReadonlySet<string>): MessageHandler[] {
     const handlers: MessageHandler[] = [];
@@ -30,7 +30,7 @@ export class DelayedHandlerExplorer {
       const { label, where, metadata } = found;
       const { connection: wanted = DEFAULT_CONNECTION, onRefusal = 'dead-letter' } = metadata.options;
       assertConnection(where, wanted, connections);
-      // A method may have several schedules of one topic.
+      // A method can have several schedules of one topic.
       if (wanted !== connection || seen.some((other) => isSame(found, other))) continue;
       seen.push(found);
       const resolved = resolveHandler(label, metadata.topics, metadata.options, options, where);
@@ -52,7 +52,7 @@ export class DelayedHandlerExplorer {
     return handlers;
   }
 
-  /** The handlers that the application has for a topic, whatever their connection and whether or not they are in use. */
+  /** Returns the application's handlers for a topic, whatever their connection and whether or not they are in use. */
   handlersOf(topic: string): { readonly name: string; readonly connection: string }[] {
     return [...this.methods.find<DelayedHandlerMetadata>(DELAYED_HANDLER_METADATA)]
       .filter(({ metadata }) => metadata.topics.some((ref) => topicName(ref) === topic))

@@ -10,10 +10,10 @@ import { CONTEXT_TYPE } from './delay-queue-context.js';
 import { ConfigurationError } from '../../errors/options.errors.js';
 
 /**
- * Nest makes the guards, interceptors, pipes and filters that are bound as classes only if it makes the class they are bound
- * to. Otherwise it leaves them out silently, and a guard that is not asked refuses nothing.
+ * Nest creates guards, interceptors, pipes and filters that are bound as classes only if it creates the class they are bound to. Otherwise
+ * it leaves them out silently, and a guard that does not run refuses nothing.
  *
- * @throws ConfigurationError if a class is bound to the handler that Nest has not made
+ * @throws ConfigurationError if a class that Nest has not created is bound to the handler
  */
 function assertBoundClassesAreMade(handler: DecoratedMethod<unknown>): void {
   const { wrapper, type, name, method } = handler;
@@ -29,7 +29,7 @@ function assertBoundClassesAreMade(handler: DecoratedMethod<unknown>): void {
 }
 
 /**
- * If any parameter is decorated, Nest fills only decorated ones, and here it knows nothing of requests.
+ * Checks the parameters. If any is decorated, Nest fills only decorated ones, and there is no request here.
  *
  * @returns whether any parameter is decorated
  * @throws ConfigurationError for a parameter that would be `undefined`
@@ -58,18 +58,18 @@ function checkParameters(handler: DecoratedMethod<unknown>): boolean {
   return true;
 }
 
-/** The message of Nest's exception for a guard that answered `false`. */
+/** Message of Nest's exception for a guard that returned `false`. */
 const REFUSAL = 'Forbidden resource';
 
 /** Its status: that of `ForbiddenException`. */
 const FORBIDDEN = 403;
 
-/** By the error, the guard that was asked last before it was thrown. */
+/** Guard that was called last before an error was thrown, by the error. */
 const guards = new WeakMap<object, CanActivate>();
 
 type GuardsFn = (args: unknown[]) => Promise<void>;
 
-/** A creator whose calls remember which guard has refused, which Nest does not tell. */
+/** Returns a creator whose calls remember the guard that refused, which Nest does not reveal. */
 function rememberingGuards(creator: ExternalContextCreator): ExternalContextCreator {
   const createGuardsFn: ExternalContextCreator['createGuardsFn'] = (bound: CanActivate[], ...rest) => {
     if (bound.length === 0) return null;
@@ -94,16 +94,16 @@ function rememberingGuards(creator: ExternalContextCreator): ExternalContextCrea
 }
 
 export function isRefusal(error: unknown): error is Error {
-  // The application may have another copy of Nest, or a bundler that shortens the names of classes.
+  // The application can have another copy of Nest, or a bundler that shortens class names.
   return isError(error) && error.message === REFUSAL && statusOf(error) === FORBIDDEN;
 }
 
-/** What an exception of Nest answers a request with. */
+/** Returns the status that a Nest exception answers a request with. */
 function statusOf(error: Error & { readonly getStatus?: unknown }): unknown {
   return typeof error.getStatus === 'function' ? error.getStatus() : undefined;
 }
 
-/** Which guard has refused, and what to do if it should not have. */
+/** Describes which guard refused, and what to do if it should not have. */
 function describeRefusal(refusal: Error): string {
   const name = guards.get(refusal)?.constructor.name;
   const guard = name === undefined || name === '' || name === 'Object' ? 'A guard' : `The guard ${name}`;
@@ -113,7 +113,7 @@ function describeRefusal(refusal: Error): string {
   );
 }
 
-/** Makes the calls of handlers: on which instance, and with what around them. */
+/** Creates the functions that call handlers, with the right instance and enhancers. */
 @Injectable()
 export class HandlerFactory {
   constructor(
@@ -121,7 +121,7 @@ export class HandlerFactory {
     private readonly application: ApplicationConfig,
   ) {}
 
-  /** @throws ConfigurationError for parameters that could not be filled, and for guards and the like that would not run */
+  /** @throws ConfigurationError for parameters that could not be filled, and for guards and other enhancers that would not run */
   create(handler: DecoratedMethod<unknown>, onRefusal: NonNullable<HandlerOptions['onRefusal']>): Invoke {
     const { wrapper, type, name, method } = handler;
     assertBoundClassesAreMade(handler);
@@ -151,20 +151,20 @@ export class HandlerFactory {
   }
 }
 
-/** Whether one instance serves all deliveries: neither the class, nor what it depends on, nor what is bound to it is scoped. */
+/** Whether one instance serves all deliveries: neither the class, nor its dependencies, nor its enhancers are scoped. */
 function isStatic(wrapper: InstanceWrapper): boolean {
   return !wrapper.isTransient && wrapper.isDependencyTreeStatic();
 }
 
-/** Makes an instance for each delivery. To request-scoped classes the message is the `REQUEST`. */
+/** Creates an instance for each delivery. For request-scoped classes the message is the `REQUEST`. */
 function perDelivery(wrapper: InstanceWrapper, around: (instance: object, contextId: ContextId) => Invoke): Invoke {
   const moduleRef = wrapper.host?.providers.get(ModuleRef)?.instance as ModuleRef;
   const isDurable = wrapper.isDependencyTreeDurable();
   return async (payload, message, outlived) => {
     const request = message as object;
     const contextId: ContextId = ContextIdFactory.getByRequest(request);
-    // As Nest does for HTTP: a durable tree sees only what a strategy for durable providers adds, and to others that is a part
-    // of the request.
+    // As Nest does for HTTP: a durable tree sees only the payload of a strategy for durable providers; for others that is part of the
+    // request.
     moduleRef.registerRequestByContextId(
       isDurable ? contextId.payload : Object.assign(request, contextId.payload),
       contextId,

@@ -11,7 +11,7 @@ import { PARAMETERS_METADATA, withMetadataOf } from './nest-metadata.js';
 /**
  * Calls a handler with its payload and its message, or with those of a batch.
  *
- * @param outlived called before it settles, if the method still runs
+ * @param outlived called before the result settles, if the method still runs
  */
 export type Invoke = (payload: unknown, message: unknown, outlived?: Outlived) => Promise<unknown>;
 
@@ -19,23 +19,23 @@ type HandlerMethod = Pick<DecoratedMethod<unknown>, 'wrapper' | 'name' | 'method
 
 type ParamsFactory = NonNullable<Parameters<ExternalContextCreator['create']>[4]>;
 
-/** Tells Nest the value of a parameter marked with `@Payload()`, which is stored as `@Body()` so that pipes take it for one. */
+/** Gives Nest the value of a parameter marked with `@Payload()`, which is stored as `@Body()` so that pipes treat it as one. */
 const PARAMETERS: ParamsFactory = {
   exchangeKeyForValue: (_type: number, property: unknown, [payload, message]: unknown[]): unknown =>
     pick(payload, property, Array.isArray(message)),
 };
 
-/** Calls the method with nothing around it. */
+/** Returns a function that calls the method directly. */
 export function directCall(instance: object, name: string): Invoke {
   return async (payload, message) => completed(callByName(instance, name, [payload, message]));
 }
 
-/** Builds what runs around a handler: guards, interceptors and pipes, then the method, then exception filters. */
+/** Builds the pipeline around a handler: guards, interceptors and pipes, then the method, then exception filters. */
 export class HandlerPipeline {
   readonly #creator: ExternalContextCreator;
   readonly #handler: HandlerMethod;
   readonly #method: Method;
-  /** Stands for the method when Nest looks for filters; `undefined`: there are none. */
+  /** Stand-in for the method when Nest looks for filters; `undefined` if there are none. */
   readonly #rethrow: Method | undefined;
 
   constructor(creator: ExternalContextCreator, handler: HandlerMethod, hasFilters: boolean) {
@@ -47,7 +47,7 @@ export class HandlerPipeline {
 
   /**
    * @param instance the one whose method is called
-   * @param contextId of the delivery, if the class or what is bound to it has another scope than the default one
+   * @param contextId context of the delivery, if the class or its enhancers do not have the default scope
    */
   around(instance: object, contextId?: ContextId): Invoke {
     const { name } = this.#handler;
@@ -56,7 +56,7 @@ export class HandlerPipeline {
       withInnerCalls(async (calls) => CALLS.run(calls, async () => completed(call(payload, message))), outlived);
     // Without filters, Nest would only add a line to the log for each retry.
     if (!this.#rethrow) return followed;
-    // Filters run separately, since the answer of a filter means something else than the result of a handler.
+    // Filters run separately, since the result of a filter means something else than that of a handler.
     const filter = this.#create(instance, this.#rethrow, `${name} (filters)`, contextId, FILTERS_ONLY);
     return async (payload, message, outlived) => {
       try {
@@ -97,10 +97,10 @@ export class HandlerPipeline {
 const FILTERS_APART = { guards: true, interceptors: true, filters: false };
 const FILTERS_ONLY = { guards: false, interceptors: false, filters: true };
 
-/** The method calls within a call of the pipeline: an interceptor may make several, and need not wait for any. */
+/** Method calls within a call of the pipeline: an interceptor can make several, and need not wait for any. */
 const CALLS = new AsyncLocalStorage<InnerCalls>();
 
-/** Stands for the method in the pipeline. */
+/** Returns a stand-in for the method in the pipeline. */
 function standIn({ name, method }: HandlerMethod): Method {
   const call: Method = function (this: unknown, ...args) {
     return completing(callByName(this as object, name, args), CALLS.getStore() ?? new InnerCalls());
@@ -109,21 +109,21 @@ function standIn({ name, method }: HandlerMethod): Method {
   return withMetadataOf(method, call);
 }
 
-/** Throws the error that comes after payload and message, for the filters of the method to see. */
+/** Returns a function that throws its third argument, after payload and message, for the filters of the method to see. */
 function rethrowing({ method }: HandlerMethod): Method {
   return withMetadataOf(method, (...args: unknown[]) => {
     throw args[2];
   });
 }
 
-/** By name, so that tests can replace the method. */
+/** Calls the method by name, so that tests can replace it. */
 function callByName(instance: object, name: string, args: unknown[]): unknown {
   return (instance as Record<string, Method>)[name]?.(...args);
 }
 
 /**
- * A filter that answers nothing has looked at the exception and leaves it as the outcome. To Nest 11 a falsy value is no
- * answer, so it is none with later versions either.
+ * Returns a filter's result. A filter that returns nothing has seen the exception and leaves it as the outcome. For Nest 11 a falsy value
+ * is no result, so it is none with later versions either.
  */
 async function filtered(answer: unknown, error: unknown): Promise<unknown> {
   const value = await completed(answer);
@@ -132,8 +132,8 @@ async function filtered(answer: unknown, error: unknown): Promise<unknown> {
 }
 
 /**
- * Nest looks for the module of a handler among the providers of all modules, so it would not find what is bound to a
- * controller. During the call a controller counts as a provider.
+ * Makes a controller count as a provider during the call: Nest looks for the module of a handler among the providers of all modules, so it
+ * would not find enhancers bound to a controller.
  */
 function asProvider<T>({ host, token, id }: InstanceWrapper, create: () => T): T {
   const controller = host?.controllers.get(token);

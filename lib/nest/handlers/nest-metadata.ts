@@ -1,6 +1,6 @@
 import { Body, UseFilters, UseGuards, UseInterceptors, UsePipes } from '@nestjs/common';
 
-// Nest does not export the names under which its decorators store things. They are read from the decorators here.
+// Nest does not export the metadata keys of its decorators. They are read from the decorators here.
 
 const ENHANCERS = [
   UseGuards({ canActivate: () => true }),
@@ -15,27 +15,27 @@ class Probe {
 }
 Body()(Probe.prototype, 'method', 0);
 
-/** Where Nest stores what parameter decorators say, on the class, by method. */
+/** Key under which Nest stores the metadata of parameter decorators, on the class, by method. */
 export const PARAMETERS_METADATA = Reflect.getMetadataKeys(Probe, 'method')[0] as string;
 
-/** What is stored of one decorated parameter. */
+/** Stored metadata of one decorated parameter. */
 export interface ParameterMetadata {
   readonly index: number;
-  /** Given to the decorator, such as the name of a property. */
+  /** Argument of the decorator, such as the name of a property. */
   readonly data?: unknown;
-  /** Set by `createParamDecorator()` only. */
+  /** Factory, set only by `createParamDecorator()`. */
   readonly factory?: unknown;
-  /** Classes, and instances. */
+  /** Pipes as classes and instances. */
   readonly pipes?: readonly unknown[];
 }
 
-/** The decorated parameters of a method, by `type:index`. */
+/** Returns the decorated parameters of a method, by `type:index`. */
 export function parametersOf(type: object, method: string): Readonly<Record<string, ParameterMetadata>> {
   const metadata: unknown = Reflect.getMetadata(PARAMETERS_METADATA, type, method);
   return (metadata ?? {}) as Record<string, ParameterMetadata>;
 }
 
-/** The type under which Nest stores a parameter that is marked with `@Body()`. */
+/** Type under which Nest stores a parameter marked with `@Body()`. */
 export const BODY = Object.keys(parametersOf(Probe, 'method'))[0]?.split(':')[0] as string;
 
 /** Whether guards, interceptors or pipes are bound to a class or a method. */
@@ -48,12 +48,12 @@ export function isFiltered(target: object): boolean {
   return Reflect.hasMetadata(FILTERS, target);
 }
 
-/** What is bound to a class or a method: classes, and instances. */
+/** Returns the enhancers of a class or a method, as classes and instances. */
 export function enhancersOf(target: object): unknown[] {
   return [...ENHANCERS, FILTERS].flatMap((key) => (Reflect.getMetadata(key, target) ?? []) as unknown[]);
 }
 
-/** A function that stands for another one when Nest looks for what is bound to it. */
+/** Copies all metadata of a function to its stand-in, for Nest to find its enhancers there. */
 export function withMetadataOf<T extends object>(source: object, target: T): T {
   for (const key of Reflect.getMetadataKeys(source) as unknown[]) {
     Reflect.defineMetadata(key, Reflect.getMetadata(key, source), target);

@@ -10,7 +10,7 @@ import type { DeclaredSchedule } from '../../schedules/declared-schedules.js';
 import type { ScheduleRule } from '../../schedules/schedule.interface.js';
 import { DecoratedMethods } from './decorated-methods.js';
 
-/** What the handler of a schedule says itself. */
+/** Options that belong to the handler of a schedule. */
 const HANDLER_OPTIONS: readonly string[] = [
   'concurrency',
   'attempts',
@@ -24,7 +24,7 @@ const RULE_OPTIONS = Object.keys(SCHEDULE_RULES) as (keyof ScheduleRule)[];
 const OPTIONS = ['id', 'payload', 'options', ...RULE_OPTIONS, ...HANDLER_OPTIONS];
 const MESSAGE_OPTIONS = Object.keys(MESSAGE_RULES).filter((option) => !HANDLER_OPTIONS.includes(option));
 
-/** Finds the schedules that are declared with `@RecurringHandler`. Their handlers are found as all others. */
+/** Finds the schedules that are declared with `@RecurringHandler`. Their handlers are found like all others. */
 @Injectable()
 export class RecurringHandlerExplorer {
   constructor(private readonly methods: DecoratedMethods) {}

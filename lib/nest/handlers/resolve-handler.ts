@@ -9,16 +9,16 @@ import { ATTEMPTS, BACKOFF, CONCURRENCY, HANDLER_BATCH, LEASE, LIMIT } from '../
 import type { ResolvedOptions } from '../../composition/resolve-options.js';
 import type { ConsumerSettings } from '../../consumer/consumer-context.js';
 
-/** The options of a connection that handlers fall back on. */
+/** Options of a connection that handlers fall back on. */
 export interface ConsumingOptions extends Pick<ResolvedOptions, 'topicSettings'> {
   readonly consumer: ConsumerSettings;
 }
 
 /**
- * Checks the topics and options of a handler. What they leave out comes from the topic and the consumer.
+ * Checks the topics and options of a handler. Options left out come from the topic and the consumer.
  *
  * @param name such as `OrderService.onTimeout`
- * @param where the same for errors
+ * @param where its name in errors
  * @throws ConfigurationError that names the handler
  */
 export function resolveHandler(

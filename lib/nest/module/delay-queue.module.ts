@@ -25,7 +25,7 @@ export type DelayQueueAsyncOptions = ConfigurableModuleAsyncOptions<
   Pick<DelayQueueModuleOptions, 'name' | 'isGlobal'>;
 
 /**
- * Makes options for `DelayQueueModule.forRootAsync({ useClass })`.
+ * Creates options for `DelayQueueModule.forRootAsync({ useClass })`.
  *
  * @publicApi
  */
@@ -35,7 +35,7 @@ export interface DelayQueueOptionsFactory {
     | Promise<Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>>;
 }
 
-/** What is decided when the module is imported, before its options are known. */
+/** Settings that are fixed when the module is imported, before its options are known. */
 const EXTRAS = { isGlobal: true, name: DEFAULT_CONNECTION };
 
 export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<
@@ -52,7 +52,7 @@ export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<
     return {
       ...definition,
       global: isGlobal,
-      // Nest reads these when it makes the application. By then, other copies of this package may have been loaded.
+      // Nest reads these when it creates the application. By then, other copies of this package may have been loaded.
       get providers() {
         return [...providers, ...twinProviders(exported)];
       },
@@ -94,23 +94,23 @@ export class DelayQueueModule extends ConfigurableModuleClass implements OnModul
     this.#discovery = discovery;
   }
 
-  /** With `isGlobal` (default true) other modules need not import it. Wrong options fail the boot. */
+  /** Returns the module of a connection. With `isGlobal` (default true) other modules need not import it. Wrong options fail the boot. */
   static override forRoot(options: DelayQueueModuleOptions = {}): DynamicModule {
     return super.forRoot(withoutUndefined(options));
   }
 
   /**
-   * Takes options from a factory, a class (`DelayQueueOptionsFactory`) or an existing provider. `name` and `isGlobal` are given
-   * beside them.
+   * Takes options from a factory, a class (`DelayQueueOptionsFactory`) or an existing provider. `name` and `isGlobal` are given next to
+   * them.
    *
-   * @throws ConfigurationError if there is an option that it does not know
+   * @throws ConfigurationError if an option is unknown
    */
   static override forRootAsync(options: DelayQueueAsyncOptions): DynamicModule {
     asConfiguration('DelayQueueModule.forRootAsync()', () => assertOptions('Its options', options, ASYNC_OPTIONS));
     return super.forRootAsync(withoutUndefined(options));
   }
 
-  /** @throws ConfigurationError if the application imports the class, and nowhere what `forRoot()` makes of it */
+  /** @throws ConfigurationError if the application imports the class itself, but no result of `forRoot()` */
   onModuleInit(): void {
     if (this.#discovery.getProviders().some(({ token }) => isConnectionToken(token))) return;
     throw new ConfigurationError(
@@ -120,7 +120,7 @@ export class DelayQueueModule extends ConfigurableModuleClass implements OnModul
   }
 }
 
-/** An option that is `undefined` counts as left out; Nest would put it in the place of a default. */
+/** Drops options that are `undefined`, since Nest would use them in place of defaults. */
 function withoutUndefined<T extends object>(options: T): T {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }

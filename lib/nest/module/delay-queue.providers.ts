@@ -29,7 +29,7 @@ export const MODULE_OPTIONS = Symbol.for('nestjs-delay-queue.MODULE_OPTIONS');
 /** Context of all log lines. */
 const LOG_CONTEXT = 'DelayQueue';
 
-/** What applications inject by its class, if it belongs to the connection without a name. */
+/** Parts that applications inject by their class, if they belong to the connection without a name. */
 const CLASSES = {
   producer: DelayQueueProducer,
   admin: DelayQueueAdmin,
@@ -42,7 +42,7 @@ const CLASSES = {
 
 const PARTS = Object.keys(CLASSES) as readonly (keyof typeof CLASSES)[];
 
-/** Makes a connection, and provides those of its fields that applications inject. */
+/** Returns the providers of a connection and of those of its fields that applications inject. */
 export function connectionProviders(name: string): Provider[] {
   const tokens = tokensOf(name);
   return [
@@ -95,19 +95,22 @@ function assertGiven(options: DelayQueueModuleOptions | null | undefined): Delay
   );
 }
 
-/** The tokens that applications inject. */
+/** Returns the tokens that applications inject. */
 export function injectables(name: string): InjectionToken[] {
   const tokens = tokensOf(name);
   const strings = [...PARTS.map((part) => tokens[part]), tokens.redis];
   return name === DEFAULT_CONNECTION ? [...strings, ...Object.values(CLASSES)] : strings;
 }
 
-/** Provides what has a class as its token under the class that other copies of this package have for it, too. */
+/** Returns providers that make each class token available under the same class from other copies of this package, too. */
 export function twinProviders(tokens: readonly InjectionToken[]): ExistingProvider[] {
   return tokens.flatMap((token) => twinsOf(token).map((twin) => ({ provide: twin, useExisting: token })));
 }
 
-/** The class comes first and the string stands for it, so that what a test puts in the place of the class is injected by both. */
+/**
+ * Returns the providers of a part. The string token is an alias of the class, so that a test's replacement for the class is injected under
+ * both.
+ */
 function partProviders(name: string, part: keyof typeof CLASSES): Provider[] {
   const { [part]: token, connection } = tokensOf(name);
   const provider = { useFactory: (from: DelayQueueConnection): unknown => from[part], inject: [connection] };

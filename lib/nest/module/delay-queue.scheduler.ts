@@ -10,7 +10,7 @@ import type { DeadLetterHookExplorer } from '../handlers/dead-letter-hook.explor
 import type { DelayedHandlerExplorer } from '../handlers/delayed-handler.explorer.js';
 import type { RecurringHandlerExplorer } from '../handlers/recurring-handler.explorer.js';
 
-/** What find the decorated methods of the application. */
+/** Explorers that find the decorated methods of the application. */
 export interface Explorers {
   readonly handlers: DelayedHandlerExplorer;
   readonly recurring: RecurringHandlerExplorer;
@@ -18,8 +18,8 @@ export interface Explorers {
 }
 
 /**
- * Ties a connection to the life of the application: connects when its modules are initialized, consumes once it has
- * bootstrapped, stops handling when it is told to end, and disconnects last, so that others can publish while they shut down.
+ * Ties a connection to the application's lifecycle: connects when its modules are initialized, consumes once it has bootstrapped, stops
+ * handling when the shutdown begins, and disconnects last, so that other providers can publish while they shut down.
  */
 export class DelayQueueScheduler
   implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown
@@ -75,7 +75,7 @@ export class DelayQueueScheduler
     });
   }
 
-  /** Nest makes a module of each call of `forRoot()`. Several of one connection have to agree. */
+  /** Asserts that modules of one connection agree: Nest makes a module of each call of `forRoot()`. */
   #assertUnambiguous(): void {
     const connections = this.#connections();
     for (const { name, options } of connections) {
@@ -88,7 +88,7 @@ export class DelayQueueScheduler
     }
   }
 
-  /** Of several modules of one connection, only the first consumes. */
+  /** Whether this is the first module of its connection: only that one consumes. */
   #isFirst(): boolean {
     const { name, log } = this.#connection;
     if (this.#connections().find((connection) => connection.name === name) === this.#connection) return true;
@@ -121,8 +121,8 @@ export class DelayQueueScheduler
   }
 
   /**
-   * Nest calls no shutdown hook after a failed boot. An open connection would keep the process alive, and other connections
-   * of the application would go on consuming. They may belong to other copies of this package.
+   * Closes all connections if a step fails: Nest calls no shutdown hooks after a failed boot. An open connection would keep the process
+   * alive, and others of the application would go on consuming. They may belong to other copies of this package.
    */
   async #orCloseAll(step: () => Promise<void>): Promise<void> {
     try {
@@ -133,13 +133,12 @@ export class DelayQueueScheduler
     }
   }
 
-  /** All connections of the application. */
   #connections(): DelayQueueConnection[] {
     const providers = this.#discovery.getProviders().filter(({ token }) => isConnectionToken(token));
     return providers.map(({ instance }) => instance as DelayQueueConnection);
   }
 
-  /** What is made anew for each request or each user has no instance that would be of use. */
+  /** Returns the instances for a token; `undefined` for a scoped or transient provider, which has no useful one. */
   #provided(sought: unknown): unknown[] {
     const providers = this.#discovery.getProviders().filter(({ token }) => token === sought);
     return providers.map((provider) =>

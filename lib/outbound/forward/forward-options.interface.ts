@@ -2,7 +2,7 @@ import type { Observable } from 'rxjs';
 import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
 
 /**
- * What of a `ClientProxy` of `@nestjs/microservices` is used.
+ * Part of a `ClientProxy` of `@nestjs/microservices` that is used.
  *
  * @publicApi
  */
@@ -11,25 +11,26 @@ export interface ForwardClient {
 }
 
 /**
- * Where the messages of a topic are forwarded to.
+ * Options for forwarding the messages of a topic.
  *
  * @publicApi
  */
 export interface ForwardOptions {
   /**
-   * The client: what it is provided as, such as the `name` in `ClientsModule.register()`, or the client itself.
+   * Client: its injection token, such as the `name` in `ClientsModule.register()`, or the client itself.
    * @defaultValue it must be given
    */
   client: string | symbol | (abstract new (...dependencies: never[]) => unknown) | ForwardClient;
-  /** The event that is emitted, as in `@EventPattern()`: a text, a number or an object. @defaultValue it must be given */
+  /** Event to emit, as in `@EventPattern()`: a text, a number or an object. @defaultValue it must be given */
   pattern: string | number | Readonly<Record<string, unknown>>;
   /**
-   * Makes the data of the event, or a promise of it, such as an `RmqRecord` with headers. What it throws is as if a handler had thrown it.
+   * Returns the data of the event, or a promise of it, such as an `RmqRecord` with headers. An error that it throws acts like one thrown by
+   * a handler.
    *
    * @defaultValue the payload
    * @see docs/guides/forward.md#more-than-the-payload
    */
   data?: (message: DelayedMessage) => unknown;
-  /** Events at once in this process, 1 to 1,000. @defaultValue 20 */
+  /** Most events at once in this process, 1 to 1,000. @defaultValue 20 */
   concurrency?: number;
 }

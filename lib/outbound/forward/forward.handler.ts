@@ -5,8 +5,8 @@ import type { ForwardClient } from './forward-options.interface.js';
 import { type ForwardTarget, nameOf } from './resolve-forward.js';
 
 /**
- * Handles messages by emitting them through a client of the application, which closes it: returns once the client has completed them, and
- * throws what a handler would.
+ * Handles messages by emitting them through a client of the application, which the application closes. Returns once the client has
+ * completed them, and throws the errors that a handler would.
  */
 export class ForwardHandler {
   readonly name: string;
@@ -23,7 +23,7 @@ export class ForwardHandler {
 
   /**
    * @throws UnrecoverableError if there is nothing to send
-   * @throws ForwardFailedError if the client has failed
+   * @throws ForwardFailedError if the client fails
    */
   async handle(message: DelayedMessage): Promise<void> {
     const { data: dataOf, pattern } = this.#target;
@@ -43,7 +43,7 @@ export class ForwardHandler {
       }
       await lastValueFrom(event, { defaultValue: undefined });
     } catch (error) {
-      // The client of RabbitMQ throws texts.
+      // The RabbitMQ client throws strings.
       const text = error instanceof Error ? error.message : String(error);
       throw new ForwardFailedError(`The ${this.name} has failed: ${text}`, { cause: error });
     }

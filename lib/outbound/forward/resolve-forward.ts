@@ -5,14 +5,14 @@ import { ConfigurationError, InvalidArgumentError } from '../../errors/options.e
 import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
 import type { ForwardClient, ForwardOptions } from './forward-options.interface.js';
 
-/** All that an application provides as something; what has no instance of its own is `undefined`. */
+/** Finds everything that an application provides under a token; `undefined` for a provider without a single instance. */
 export type FindProvided = (token: unknown) => readonly unknown[];
 
 /**
- * The client that messages are forwarded through.
+ * Returns the client that messages are forwarded through.
  *
- * @param name such as `topics['order.timeout'].forward`
- * @throws ConfigurationError if the application has none, or several, or if it emits no events
+ * @param name the option's, such as `topics['order.timeout'].forward`
+ * @throws ConfigurationError if the application has none, or several, or if the client cannot emit events
  */
 export function clientOf(name: string, { client }: Pick<ForwardTarget, 'client'>, find: FindProvided): ForwardClient {
   const found = hasEmit(client) ? [client] : [...new Set(find(client))];
@@ -23,7 +23,7 @@ export function clientOf(name: string, { client }: Pick<ForwardTarget, 'client'>
   throw new ConfigurationError(`${name}.client is ${shown}, ${wrong}`);
 }
 
-/** Whether a value is used as a client, and not as what one is provided as. */
+/** Whether a value is a client itself, not a token for one. */
 function hasEmit(client: unknown): client is ForwardClient {
   return typeof client === 'object' && typeof (client as ForwardClient | null)?.emit === 'function';
 }
@@ -39,14 +39,14 @@ function whyUnusable([found, ...others]: readonly unknown[]): string | undefined
   if ('addListener' in found) {
     return 'which tells listeners in this process and is no client of Nest: nothing says when they are done. Call it in a handler.';
   }
-  // The client of gRPC has the methods of all clients, and fails in them.
+  // The gRPC client has the methods of all clients, but they fail.
   return 'getService' in found ? 'which is a client of gRPC, and gRPC has no events. Call it in a handler.' : undefined;
 }
 
-/** Where messages are forwarded to, checked and with all defaults filled in. */
+/** Target of forwarded messages, checked and with all defaults filled in. */
 export type ForwardTarget = Readonly<Required<ForwardOptions>>;
 
-/** What is said of it in logs and errors. */
+/** Returns its name in logs and errors. */
 export function nameOf({ client }: Pick<ForwardTarget, 'client'>): string {
   return `forward to ${clientName(client)}`;
 }
@@ -58,9 +58,9 @@ function clientName(client: ForwardTarget['client']): string {
 }
 
 /**
- * Checks where messages are forwarded to; whether the application has the client is known only once it has booted.
+ * Checks the options for forwarding; whether the application has the client is known only once it has booted.
  *
- * @param name such as `topics['order.timeout'].forward`
+ * @param name the option's, such as `topics['order.timeout'].forward`
  * @throws InvalidArgumentError
  */
 export function resolveForward(name: string, options: ForwardOptions): ForwardTarget {
@@ -100,7 +100,7 @@ function isToken(client: unknown): client is string | symbol | (abstract new () 
   return typeof client === 'symbol' || typeof client === 'function' || (typeof client === 'string' && client !== '');
 }
 
-/** As Nest compares them: an object by all that is in it. */
+/** Whether a value is a valid pattern; Nest compares an object by its whole content. */
 function isPattern(pattern: unknown): pattern is ForwardOptions['pattern'] {
   if (typeof pattern === 'object') return isPlainObject(pattern) && Object.keys(pattern).length > 0;
   return typeof pattern === 'string' ? pattern !== '' : Number.isFinite(pattern);

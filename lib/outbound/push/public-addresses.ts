@@ -2,13 +2,13 @@ import dns from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Metadata and agents of Azure's virtual machines, which it has put into a public range. */
+/** Address of Azure's virtual machine metadata and agents, which lies in a public range. */
 const METADATA_OF_AZURE = '168.63.129.16';
 
-/** All of IPv6 that IANA has given to the public internet; what lies outside is for something else, or for nobody yet (RFC 4291, 2.4). */
+/** All IPv6 addresses that IANA has assigned to the public internet; others serve other purposes, or none yet (RFC 4291, 2.4). */
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
-/** A network of IPv6 alone reaches IPv4 by such addresses (RFC 6052, 2.1): what counts is where they lead. */
+/** Addresses through which an IPv6-only network reaches IPv4 (RFC 6052, 2.1): their embedded IPv4 address counts. */
 const TRANSLATED = ipaddr.parseCIDR('64:ff9b::/96');
 
 /** Whether an address belongs to the public internet, by IANA's registries of special-purpose addresses. */
@@ -23,8 +23,8 @@ export function isPublic(address: string): boolean {
 }
 
 /**
- * Looks a name up for a connection, and fails if one of its addresses is not public. What is checked is what is connected to, so it
- * does not help to let the name lead elsewhere a moment later.
+ * Looks a name up for a connection, and fails if one of its addresses is not public. The checked address is the one connected to, so
+ * changing the DNS entry a moment later does not help an attacker.
  */
 export const publicLookup: LookupFunction = (name, options, answer) => {
   dns.lookup(name, { ...options, all: true }, (error, found) => {

@@ -5,26 +5,26 @@ import { describeDuration } from '../../time/duration.js';
 import { publicLookup } from './public-addresses.js';
 import { nameOf, type PushTarget } from './push-target.js';
 
-/** Most that is kept of an answer, in bytes: enough to see what a server complains about. */
+/** Most of an answer that is kept, in bytes: enough to see what a server complains about. */
 const MAX_KEPT = 1024;
 
-/** Most that is read of an answer only so that its connection can be used again, in bytes. */
+/** Most of an answer that is read, in bytes, only so that its connection can be reused. */
 const MAX_READ = 65_536;
 
-/** For how long an answer is read, in milliseconds. */
+/** Time limit for reading an answer, in milliseconds. */
 const READING_TIME = 1000;
 
-/** What a server has answered to a push. */
+/** A server's answer to a push. */
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
-  /** The begin of the body; empty if the answer is good, since then nobody looks at it. */
+  /** Start of the body; empty if the answer is good, since nobody reads it then. */
   readonly text: string;
 }
 
 /**
- * Reads an answer to its end, and closes the connection if that is far off: once it is read, the server has nothing more to do with the
- * request. Never rejects.
+ * Reads an answer to its end, or closes the connection if that is far off: once it is read, the server is done with the request. Never
+ * rejects.
  */
 async function readAnswer(response: IncomingMessage): Promise<Answer> {
   const { statusCode: status = 0, headers } = response;
@@ -38,7 +38,7 @@ async function readAnswer(response: IncomingMessage): Promise<Answer> {
       if (!isGood && read - chunk.length < MAX_KEPT) chunks.push(chunk);
       if (read > MAX_READ) response.destroy();
     });
-    // The status is what counts: a body that breaks off changes nothing.
+    // Only the status counts: a body that breaks off changes nothing.
     response.on('error', () => {});
     response.on('close', () => {
       clearTimeout(timer);
@@ -47,7 +47,7 @@ async function readAnswer(response: IncomingMessage): Promise<Answer> {
   });
 }
 
-/** How long a connection that nobody uses is kept, in milliseconds. */
+/** Time for which an idle connection is kept, in milliseconds. */
 const KEPT_OPEN = 15_000;
 
 interface PushRequest {
@@ -57,7 +57,7 @@ interface PushRequest {
   readonly signal: AbortSignal;
 }
 
-/** Sends requests to one URL, and keeps its connections. It follows no redirects and uses no proxy. */
+/** Sends requests to one URL, and keeps its connections alive. It follows no redirects and uses no proxy. */
 export class PushClient {
   readonly #target: PushTarget;
   readonly #agent: http.Agent;
@@ -100,7 +100,7 @@ export class PushClient {
     this.#agent.destroy();
   }
 
-  /** A connection that was kept may have been closed by the server when the request was on its way: a new one is tried then. */
+  /** Sends a request. The server may have closed a kept connection while the request was on its way: then a new one is tried. */
   async #send(request: PushRequest, signal: AbortSignal): Promise<Answer> {
     const sent = this.#start(request, signal, this.#agent);
     try {
@@ -128,9 +128,9 @@ export class PushClient {
 async function answerOf(request: ClientRequest): Promise<Answer> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve);
-    // Also what comes after the answer, which then changes nothing.
+    // Also errors after the answer, which change nothing then.
     request.on('error', reject);
-    // Such as after an answer that asks for another protocol, which is no error to Node.
+    // For example after an answer that asks for another protocol, which Node does not treat as an error.
     request.once('close', () => reject(new Error('the connection was closed')));
   });
   return readAnswer(response);
@@ -140,7 +140,7 @@ function isReset(error: unknown): boolean {
   return ['ECONNRESET', 'EPIPE'].includes(String((error as NodeJS.ErrnoException).code));
 }
 
-/** Several addresses fail with several errors, and none of them as the text of their sum. */
+/** Several addresses fail with several errors, and the aggregate error has none of their texts. */
 function textOf(error: unknown): string {
   const { errors, message, code } = error as Partial<AggregateError> & NodeJS.ErrnoException;
   if (Array.isArray(errors) && errors.length > 0) return errors.map(textOf).join('; ');

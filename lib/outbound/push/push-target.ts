@@ -1,6 +1,6 @@
 import type { WebhookSigner } from './webhook-signer.js';
 
-/** Where messages are pushed to, checked and with all defaults filled in. Times in milliseconds. */
+/** Target of pushed messages, checked and with all defaults filled in. Times in milliseconds. */
 export interface PushTarget {
   readonly url: URL;
   readonly signer: WebhookSigner;
@@ -10,7 +10,7 @@ export interface PushTarget {
   readonly allowPrivate: boolean;
 }
 
-/** What is said of it in logs and errors: a path or a query may be a secret. */
+/** Returns its name in logs and errors, without path and query, which may be secret. */
 export function nameOf({ url }: Pick<PushTarget, 'url'>): string {
   return `push to ${url.origin}`;
 }

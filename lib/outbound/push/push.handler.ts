@@ -7,19 +7,19 @@ import { type Answer, PushClient } from './push-client.js';
 import { type PushTarget, nameOf } from './push-target.js';
 import { webhookHeaders } from './webhook-headers.js';
 
-/** What stays so however often the same request is sent: the endpoint is gone, or the body or the headers are too large for it. */
+/** Statuses that stay the same however often the request is sent: the endpoint is gone, or the body or the headers are too large for it. */
 const FINAL = [410, 413, 431];
 
 const TOO_MANY = 429;
 const UNAVAILABLE = 503;
 
-/** Least time that a server is left alone, in milliseconds: one that asks for none would be asked over and over. */
+/** Shortest pause for a server, in milliseconds: one that asks for none would get request after request. */
 const LEAST_PAUSE = 1000;
 
-/** Longest time that a server can ask for, in milliseconds: one that is mistaken must not put a topic off for years. */
+/** Longest pause that a server can ask for, in milliseconds: a mistaken one must not put a topic off for years. */
 const LONGEST_PAUSE = 3_600_000;
 
-/** Handles messages by pushing them to a URL: returns if it has taken them, and throws what a handler would. */
+/** Handles messages by pushing them to a URL: returns if the server has accepted them, and throws the errors that a handler would. */
 export class PushHandler {
   readonly name: string;
   readonly concurrency: number;
@@ -34,13 +34,13 @@ export class PushHandler {
   }
 
   /**
-   * @throws UnrecoverableError if the server has answered 410, 413 or 431, or JSON would lose something of the payload
-   * @throws RateLimitedError if it has asked to be left alone
-   * @throws PushFailedError for everything else that is not good
+   * @throws UnrecoverableError if the server answers 410, 413 or 431, or JSON would lose something of the payload
+   * @throws RateLimitedError if the server asks for a pause
+   * @throws PushFailedError for every other failure
    */
   async handle(message: DelayedMessage): Promise<void> {
     const body = bodyOf(message);
-    // Receivers compare it with their clocks, so it is the time of this host, in tests too.
+    // Receivers compare the timestamp with their clocks, so it is the time of this host, in tests too.
     const headers = webhookHeaders(this.#target, message, { body, now: Date.now() });
     const answer = await this.#client.post({ headers, body, signal: message.signal });
     const { status } = answer;
@@ -65,20 +65,23 @@ export class PushHandler {
   }
 }
 
-/** How long the server wants to be left alone, within bounds; `undefined` if it does not. That a 429 says so needs no `Retry-After`. */
+/**
+ * Returns the pause that the server asks for, within bounds; `undefined` if it asks for none. A 429 asks for one even without
+ * `Retry-After`.
+ */
 function wantedPause({ status, headers: { 'retry-after': header } }: Answer): number | undefined {
   if (status !== TOO_MANY && status !== UNAVAILABLE) return undefined;
   const asked = retryAfterOf(header) ?? (status === TOO_MANY ? RateLimitedError.after(undefined).delay : undefined);
   return asked === undefined ? undefined : Math.min(Math.max(asked, LEAST_PAUSE), LONGEST_PAUSE);
 }
 
-/** A path or a query may be a secret. */
+/** Describes a redirect without path and query, which may be secret. */
 function redirectOf(location: string | undefined, base: URL): string {
   if (location === undefined || !URL.canParse(location, base.href)) return '';
   return `, a redirect to ${new URL(location, base).origin}`;
 }
 
-/** What a serializer has restored may be more than JSON can hold. */
+/** Returns the payload as JSON. A serializer can have restored values that JSON cannot hold. */
 function bodyOf({ topic, payload = null }: DelayedMessage): string {
   try {
     return toJson({ payload }, 'its payload');

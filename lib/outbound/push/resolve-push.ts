@@ -11,9 +11,9 @@ import { isReserved } from './webhook-headers.js';
 import { WebhookSigner } from './webhook-signer.js';
 
 /**
- * Checks where messages are pushed to. No error shows a path, a secret or the value of a header.
+ * Checks the options for pushing. No error shows a path, a secret or the value of a header.
  *
- * @param name such as `topics['order.paid'].push`
+ * @param name the option's, such as `topics['order.paid'].push`
  * @throws InvalidArgumentError
  */
 export function resolvePush(name: string, options: PushOptions): PushTarget {
@@ -54,7 +54,7 @@ function resolveUrl(name: string, given: unknown): URL {
   return url;
 }
 
-/** Names are looked up when they are connected to; an address needs no look-up, and would not be checked again. */
+/** Host names are looked up and checked on connect; an address needs no lookup, and would not be checked again. */
 function assertPublic(name: string, hostname: string): void {
   const address = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   const isThisHost = /(^|\.)localhost\.?$/.test(hostname);

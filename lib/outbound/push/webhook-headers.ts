@@ -4,7 +4,7 @@ import type { DelayedMessage } from '../../messages/delayed-message.interface.js
 import { VERSION } from '../../version.js';
 import type { PushTarget } from './push-target.js';
 
-/** What is set for each request, or belongs to the connection. */
+/** Headers that are set for each request, or belong to the connection. */
 const RESERVED = [
   'connection',
   'content-encoding',
@@ -24,14 +24,14 @@ const RESERVED_PREFIXES = ['webhook-', 'delay-queue-', 'proxy-'];
 /** Headers of messages that receivers know under this name; all others get a prefix, so that no publisher can forge one. */
 const TRACE_HEADERS = ['traceparent', 'tracestate'];
 
-/** Whether an application must not set a header itself. */
+/** Whether an application is not allowed to set a header itself. */
 export function isReserved(header: string): boolean {
   const name = header.toLowerCase();
   return RESERVED.includes(name) || RESERVED_PREFIXES.some((prefix) => name.startsWith(prefix));
 }
 
 /**
- * The headers of a request: those of Standard Webhooks, and what is known of the message.
+ * Returns the headers of a request: those of Standard Webhooks, and those that describe the message.
  *
  * @param now epoch milliseconds
  */
@@ -60,15 +60,15 @@ export function webhookHeaders(
 }
 
 /**
- * The same for all deliveries of a message, so that receivers know it again. Somebody who publishes under the same id later publishes another
- * message, so the time of publishing counts as well.
+ * Returns an id that is the same for all deliveries of a message, so that receivers recognize it. A later publish under the same id is
+ * another message, so the publish time counts as well.
  */
 export function webhookId({ topic, key, id, publishedAt }: DelayedMessage): string {
   const text = JSON.stringify([topic, key, id, publishedAt.getTime()]);
   return `msg_${createHash('sha256').update(text).digest('base64url').slice(0, 32)}`;
 }
 
-/** Names that differ by their case alone are one name to HTTP, with a line for each value. */
+/** HTTP treats names that differ only by case as one name, with a line for each value. */
 function messageHeaders({ headers }: DelayedMessage): Record<string, string[]> {
   const lines: Record<string, string[]> = {};
   for (const [header, value] of Object.entries(headers)) {
@@ -79,10 +79,10 @@ function messageHeaders({ headers }: DelayedMessage): Record<string, string[]> {
   return lines;
 }
 
-/** What the value of a header cannot have, and what would not be clear after it was escaped. */
+/** Characters that a header value cannot have, and those that would be ambiguous after escaping. */
 const NO_VALUE = /[^\x20-\x7e]|%|^ | $/gu;
 
-/** The same for the name of a header. */
+/** Same for the name of a header. */
 const NO_TOKEN = /[^\w!#$&'*+.^`|~-]/gu;
 
 function escaped(text: string, pattern = NO_VALUE): string {

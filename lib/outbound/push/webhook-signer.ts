@@ -3,21 +3,21 @@ import { InvalidArgumentError } from '../../errors/options.errors.js';
 
 const PREFIX = 'whsec_';
 
-/** Of a key, in bytes, as Standard Webhooks wants it. */
+/** Shortest and longest key, in bytes, by Standard Webhooks. */
 const MIN_KEY = 24;
 const MAX_KEY = 64;
 
-/** Most secrets at a time. */
+/** Most secrets at once. */
 const MAX_SECRETS = 5;
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** Signs requests as Standard Webhooks has it, with one secret or with several. It shows none of them, whoever prints it. */
+/** Signs requests by Standard Webhooks, with one secret or several. Printing it shows none of them. */
 export class WebhookSigner {
   readonly #keys: readonly Buffer[];
 
   /**
-   * @param name what the secrets are called in error messages, which never show them
+   * @param name the secrets' name in error messages, which never show them
    * @throws InvalidArgumentError
    */
   constructor(name: string, secret: unknown) {
@@ -30,7 +30,7 @@ export class WebhookSigner {
 
   /**
    * @param timestamp epoch seconds
-   * @returns one signature for each secret, with spaces between them
+   * @returns one signature for each secret, separated by spaces
    */
   sign(id: string, timestamp: number, body: string): string {
     const content = `${id}.${timestamp}.${body}`;
