@@ -31,11 +31,11 @@ const (
 	Release Outcome = "release"
 )
 
-// Status: what became of the outcome of a delivery. "stale": the delivery was not the current one, and nothing changed. "cancelled", "replaced":
-// that happened to the message meanwhile, so a failure of the delivery has no consequence.
+// Status: result of settling a delivery. "stale": the delivery was not the current one, and nothing changed. "cancelled", "replaced": that
+// happened to the message meanwhile, so a failure of the delivery has no consequence.
 //
-// What became of a lease that was to be extended. "cancelled": it was, and the message is cancelled; no retry follows. "stale": the delivery was
-// not the current one any more, and nothing changed.
+// Result of extending a lease. "cancelled": the lease was extended, but the message is cancelled; no retry follows. "stale": the delivery was no
+// longer the current one, and nothing changed.
 //
 // What became of a call to cancel a message. "in-flight": its handler runs and is told, and no retry follows.
 //
@@ -239,17 +239,17 @@ type Counts struct {
 	HeldUntil time.Time `json:"heldUntil"`
 }
 
-// Published: what became of a message that was published.
+// Published: result of publishing a message.
 type Published struct {
-	// The id that it was published with, or the one that was made for it.
+	// Id that it was published with, or the generated one.
 	ID string `json:"id"`
-	// Where it was published.
+	// Topic that it was published to.
 	Topic string `json:"topic"`
-	// Where it is in the topic.
+	// Index of its partition in the topic.
 	Partition int `json:"partition"`
-	// When the stored message is due, on the Redis server's clock.
+	// Time when the stored message is due, on the Redis server's clock.
 	DueAt time.Time `json:"dueAt"`
-	// Whether the id existed. The message was left as it is ("ignore", "earliest") or replaced ("replace"). false if it took the place of a
+	// Whether the id existed. Then the message was left as it is ("ignore", "earliest") or replaced ("replace"). false if it took the place of a
 	// finished one.
 	Duplicate bool `json:"duplicate"`
 }
@@ -316,9 +316,9 @@ func (d *Details) UnmarshalJSON(text []byte) error {
 	}{(*plain)(d), (*millis)(&d.Duration), (*millis)(&d.Timeout), (*millis)(&d.ExpireAfter)})
 }
 
-// Failure: a failure as it is kept with its message.
+// Failure: a failure as kept with its message.
 type Failure struct {
-	// Why it is dead, or why the attempt failed. One of "crashed", "expired", "failed", "invalid", "undecodable" and "unrecoverable".
+	// Reason why it is dead, or why the attempt failed. One of "crashed", "expired", "failed", "invalid", "undecodable" and "unrecoverable".
 	Reason string `json:"reason"`
 	// Name of the error's class.
 	Name string `json:"name"`
@@ -328,27 +328,27 @@ type Failure struct {
 	Code string `json:"code"`
 	// The error's stack, at most 4,096 characters.
 	Stack string `json:"stack"`
-	// What the error gives as its cause.
+	// The error's cause.
 	Cause *Failure `json:"cause"`
 	// The errors that it consists of, as an AggregateError does; the first 5.
 	Errors []Failure `json:"errors"`
-	// With "crashed": why an earlier attempt failed, if one did.
+	// With "crashed": failure of an earlier attempt, if there was one.
 	LastError *Failure `json:"lastError"`
-	// What the schema found wrong, if the reason is "invalid"; the first 10.
+	// Issues that the schema found, if the reason is "invalid"; the first 10.
 	Issues []PayloadIssue `json:"issues"`
 }
 
-// FailedAttempt: an attempt that failed, as it is kept in the history of its message.
+// FailedAttempt: a failed attempt as kept in the history of its message.
 type FailedAttempt struct {
-	// When it failed, on the Redis server's clock as the process estimated it.
+	// Time of the failure, by the process's estimate of the Redis server's clock.
 	At time.Time `json:"at"`
-	// Which attempt it was, 1 for the first. Counting begins anew when a dead letter is requeued.
+	// Number of the attempt, 1 for the first. Counting starts anew when a dead letter is requeued.
 	Attempt int `json:"attempt"`
 	// Name of the error's class.
 	Name string `json:"name"`
-	// The error's message, with that of its cause, at most 200 characters.
+	// Message of the error with that of its cause, at most 200 characters.
 	Message string `json:"message"`
-	// How long the handler ran.
+	// Run time of the handler.
 	Duration time.Duration `json:"duration"`
 }
 
@@ -361,47 +361,47 @@ func (f *FailedAttempt) UnmarshalJSON(text []byte) error {
 	}{(*plain)(f), (*millis)(&f.Duration)})
 }
 
-// PayloadIssue: one thing that a schema found wrong with a payload.
+// PayloadIssue: an issue that a schema found in a payload.
 type PayloadIssue struct {
-	// The schema's words, at most 500 characters.
+	// Message of the schema, at most 500 characters.
 	Message string `json:"message"`
-	// Where in the payload, such as lines[0].sku, at most 200 characters; zero for the payload as a whole.
+	// Path in the payload, such as lines[0].sku, at most 200 characters; zero for the payload as a whole.
 	Path string `json:"path"`
 }
 
-// CancelledTagged: what became of the messages that carry a tag.
+// CancelledTagged: result of cancelling the messages with a tag.
 type CancelledTagged struct {
-	// How many waited, and are cancelled.
+	// Number of messages that waited and are cancelled.
 	Cancelled int `json:"cancelled"`
-	// How many are being handled: their handlers are told, and no retry follows.
+	// Number of messages being handled: their signals abort, and no retry follows.
 	InFlight int `json:"inFlight"`
 }
 
 // Message: a message that belongs to its receiver until its lease ends. The first settlement of its receipt counts.
 type Message struct {
-	// Names the message; the same in each delivery.
+	// Id of the message, the same in each delivery.
 	ID string `json:"id"`
-	// Where it was published.
+	// Topic that it was published to.
 	Topic string `json:"topic"`
-	// Where it is in the topic.
+	// Index of its partition in the topic.
 	Partition int `json:"partition"`
 	// Its key; the id, if it was published without one.
 	Key string `json:"key"`
-	// As it was published; the same as the first argument of the handler.
+	// Payload as it was published; the same as the first argument of the handler.
 	Payload json.RawMessage `json:"payload"`
-	// As they were published.
+	// Headers as they were published.
 	Headers map[string]string `json:"headers"`
-	// Which attempt this is, 1 for the first.
+	// Number of this attempt, 1 for the first.
 	Attempt int `json:"attempt"`
-	// The attempt after which the message becomes a dead letter.
+	// Number of the attempt after which the message becomes a dead letter.
 	MaxAttempts int `json:"maxAttempts"`
-	// For how long it belonged to its receiver when it was given; 0: at most once, so it need not be settled.
+	// Lease that it was received with; 0 if it was received at most once, so it needs no settling.
 	Lease time.Duration `json:"lease"`
-	// Settles the delivery, and extends its lease, in any process: a text for URLs and headers.
+	// Text with which any process can settle the delivery or extend its lease; fit for URLs and headers.
 	Receipt string `json:"receipt"`
-	// When it was published.
+	// Time when it was published.
 	PublishedAt time.Time `json:"publishedAt"`
-	// When this delivery was due, on the Redis server's clock; for a retry, the end of its backoff.
+	// Time when this delivery was due, on the Redis server's clock; for a retry, the end of its backoff.
 	DueAt time.Time `json:"dueAt"`
 
 	client *Client
@@ -562,44 +562,44 @@ type Receiver struct {
 	Processes []string `json:"processes"`
 }
 
-// Schedule: a schedule as it is stored.
+// Schedule: a stored schedule.
 type Schedule struct {
-	// Names the schedule.
+	// Id of the schedule.
 	ID string `json:"id"`
-	// Where its messages go.
+	// Topic of its messages.
 	Topic string `json:"topic"`
-	// Where its messages are in the topic.
+	// Partition of its messages in the topic.
 	Partition int `json:"partition"`
-	// The key of its messages; the id, if it was stored without one.
+	// Key of its messages; the id if it was stored without one.
 	Key string `json:"key"`
-	// The headers of its messages.
+	// Headers of its messages.
 	Headers map[string]string `json:"headers"`
-	// Which occurrences are published after an outage. One of "all", "latest" and "none".
+	// Occurrences that are published after an outage. One of "all", "latest" and "none".
 	CatchUp string `json:"catchUp"`
 	// Whether an occurrence is published while an earlier one waits, runs or retries. One of "allow" and "skip".
 	Overlap string `json:"overlap"`
 	// Whether it publishes nothing until it is resumed.
 	Paused bool `json:"paused"`
-	// Whether a handler of a Nest application declares it. Once none does any more, it can be pruned.
+	// Whether a handler of a Nest application declares it. Once no handler does, it can be pruned.
 	Declared bool `json:"declared"`
-	// How many occurrences were not published, because of an outage or because an earlier one was not over. For a cron expression, one outage
+	// Number of occurrences that were not published, because of an outage or because an earlier one was not over. For a cron expression, one outage
 	// counts as at most 1,000.
 	Missed int `json:"missed"`
-	// The payload of its messages, read with the topic's serializer, if any. Zero if it can't be read.
+	// Payload of its messages, read with the topic's serializer, if any. Zero if it can't be read.
 	Payload json.RawMessage `json:"payload"`
-	// The interval, if it has no cron expression.
+	// Interval, if it has no cron expression.
 	Every time.Duration `json:"every"`
-	// The cron expression, if it has no interval.
+	// Cron expression, if it has no interval.
 	Cron string `json:"cron"`
-	// The time zone of the expression.
+	// Time zone of the expression.
 	TimeZone string `json:"timeZone"`
 	// No occurrence comes before this time.
 	StartAt time.Time `json:"startAt"`
 	// No occurrence comes after this time.
 	EndAt time.Time `json:"endAt"`
-	// The time of its next occurrence; zero if it is paused or has ended.
+	// Time of its next occurrence; zero if it is paused or has ended.
 	Next time.Time `json:"next"`
-	// The latest occurrence that was published; zero before the first.
+	// Latest occurrence that was published; zero before the first.
 	Last time.Time `json:"last"`
 }
 

@@ -7,8 +7,8 @@ declare(strict_types=1);
 namespace NestjsDelayQueue;
 
 /**
- * What became of a lease that was to be extended. 'cancelled': it was, and the message is cancelled; no retry
- * follows. 'stale': the delivery was not the current one any more, and nothing changed.
+ * Result of extending a lease. 'cancelled': the lease was extended, but the message is cancelled; no retry follows.
+ * 'stale': the delivery was no longer the current one, and nothing changed.
  */
 enum LeaseStatus: string
 {

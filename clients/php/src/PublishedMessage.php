@@ -6,15 +6,15 @@ declare(strict_types=1);
 
 namespace NestjsDelayQueue;
 
-/** What became of a message that was published. */
+/** Result of publishing a message. */
 final class PublishedMessage
 {
     /**
-     * @param string $id The id that it was published with, or the one that was made for it.
-     * @param string $topic Where it was published.
-     * @param int $partition Where it is in the topic.
-     * @param \DateTimeImmutable $dueAt When the stored message is due, on the Redis server's clock.
-     * @param bool $duplicate Whether the id existed. The message was left as it is ('ignore', 'earliest') or
+     * @param string $id Id that it was published with, or the generated one.
+     * @param string $topic Topic that it was published to.
+     * @param int $partition Index of its partition in the topic.
+     * @param \DateTimeImmutable $dueAt Time when the stored message is due, on the Redis server's clock.
+     * @param bool $duplicate Whether the id existed. Then the message was left as it is ('ignore', 'earliest') or
      *     replaced ('replace'). `false` if it took the place of a finished one.
      */
     public function __construct(

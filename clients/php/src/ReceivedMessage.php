@@ -12,21 +12,21 @@ final class ReceivedMessage
     use Internal\Settling;
 
     /**
-     * @param string $id Names the message; the same in each delivery.
-     * @param string $topic Where it was published.
-     * @param int $partition Where it is in the topic.
+     * @param string $id Id of the message, the same in each delivery.
+     * @param string $topic Topic that it was published to.
+     * @param int $partition Index of its partition in the topic.
      * @param string $key Its key; the id, if it was published without one.
-     * @param mixed $payload As it was published; the same as the first argument of the handler.
-     * @param array<string, string> $headers As they were published.
-     * @param int $attempt Which attempt this is, 1 for the first.
-     * @param int $maxAttempts The attempt after which the message becomes a dead letter.
-     * @param int|float $lease For how long it belonged to its receiver when it was given, in milliseconds; 0: at
-     *     most once, so it need not be settled.
-     * @param string $receipt Settles the delivery, and extends its lease, in any process: a text for URLs and
-     *     headers.
-     * @param \DateTimeImmutable $publishedAt When it was published.
-     * @param \DateTimeImmutable $dueAt When this delivery was due, on the Redis server's clock; for a retry, the
-     *     end of its backoff.
+     * @param mixed $payload Payload as it was published; the same as the first argument of the handler.
+     * @param array<string, string> $headers Headers as they were published.
+     * @param int $attempt Number of this attempt, 1 for the first.
+     * @param int $maxAttempts Number of the attempt after which the message becomes a dead letter.
+     * @param int|float $lease Lease that it was received with, in milliseconds; 0 if it was received at most once,
+     *     so it needs no settling.
+     * @param string $receipt Text with which any process can settle the delivery or extend its lease; fit for URLs
+     *     and headers.
+     * @param \DateTimeImmutable $publishedAt Time when it was published.
+     * @param \DateTimeImmutable $dueAt Time when this delivery was due, on the Redis server's clock; for a retry,
+     *     the end of its backoff.
      */
     public function __construct(
         public readonly string $id,

@@ -6,32 +6,32 @@ declare(strict_types=1);
 
 namespace NestjsDelayQueue;
 
-/** A schedule as it is stored. */
+/** A stored schedule. */
 final class Schedule
 {
     /**
-     * @param string $id Names the schedule.
-     * @param string $topic Where its messages go.
-     * @param int $partition Where its messages are in the topic.
-     * @param string $key The key of its messages; the id, if it was stored without one.
-     * @param array<string, string> $headers The headers of its messages.
-     * @param string $catchUp Which occurrences are published after an outage. One of 'all', 'latest' and 'none'.
+     * @param string $id Id of the schedule.
+     * @param string $topic Topic of its messages.
+     * @param int $partition Partition of its messages in the topic.
+     * @param string $key Key of its messages; the id if it was stored without one.
+     * @param array<string, string> $headers Headers of its messages.
+     * @param string $catchUp Occurrences that are published after an outage. One of 'all', 'latest' and 'none'.
      * @param string $overlap Whether an occurrence is published while an earlier one waits, runs or retries. One of
      *     'allow' and 'skip'.
      * @param bool $paused Whether it publishes nothing until it is resumed.
-     * @param bool $declared Whether a handler of a Nest application declares it. Once none does any more, it can be
+     * @param bool $declared Whether a handler of a Nest application declares it. Once no handler does, it can be
      *     pruned.
-     * @param int $missed How many occurrences were not published, because of an outage or because an earlier one
-     *     was not over. For a cron expression, one outage counts as at most 1,000.
-     * @param mixed $payload The payload of its messages, read with the topic's serializer, if any. Null if it can't
-     *     be read.
-     * @param int|float|null $every The interval in milliseconds, if it has no cron expression.
-     * @param string|null $cron The cron expression, if it has no interval.
-     * @param string|null $timeZone The time zone of the expression.
+     * @param int $missed Number of occurrences that were not published, because of an outage or because an earlier
+     *     one was not over. For a cron expression, one outage counts as at most 1,000.
+     * @param mixed $payload Payload of its messages, read with the topic's serializer, if any. Null if it can't be
+     *     read.
+     * @param int|float|null $every Interval in milliseconds, if it has no cron expression.
+     * @param string|null $cron Cron expression, if it has no interval.
+     * @param string|null $timeZone Time zone of the expression.
      * @param \DateTimeImmutable|null $startAt No occurrence comes before this time.
      * @param \DateTimeImmutable|null $endAt No occurrence comes after this time.
-     * @param \DateTimeImmutable|null $next The time of its next occurrence; null if it is paused or has ended.
-     * @param \DateTimeImmutable|null $last The latest occurrence that was published; null before the first.
+     * @param \DateTimeImmutable|null $next Time of its next occurrence; null if it is paused or has ended.
+     * @param \DateTimeImmutable|null $last Latest occurrence that was published; null before the first.
      */
     public function __construct(
         public readonly string $id,

@@ -7,8 +7,8 @@ declare(strict_types=1);
 namespace NestjsDelayQueue;
 
 /**
- * What became of the outcome of a delivery. 'stale': the delivery was not the current one, and nothing changed.
- * 'cancelled', 'replaced': that happened to the message meanwhile, so a failure of the delivery has no consequence.
+ * Result of settling a delivery. 'stale': the delivery was not the current one, and nothing changed. 'cancelled',
+ * 'replaced': that happened to the message meanwhile, so a failure of the delivery has no consequence.
  */
 enum SettleStatus: string
 {

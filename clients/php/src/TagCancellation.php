@@ -6,12 +6,12 @@ declare(strict_types=1);
 
 namespace NestjsDelayQueue;
 
-/** What became of the messages that carry a tag. */
+/** Result of cancelling the messages with a tag. */
 final class TagCancellation
 {
     /**
-     * @param int $cancelled How many waited, and are cancelled.
-     * @param int $inFlight How many are being handled: their handlers are told, and no retry follows.
+     * @param int $cancelled Number of messages that waited and are cancelled.
+     * @param int $inFlight Number of messages being handled: their signals abort, and no retry follows.
      */
     public function __construct(
         public readonly int $cancelled,

@@ -27,12 +27,12 @@ RescheduleResult = Literal["dead", "in-flight", "moved", "not-found"]
 #: letter after its last attempt. 'dead': it becomes a dead letter at once. 'release': it comes again, and spends no
 #: attempt.
 Outcome = Literal["ack", "retry", "dead", "release"]
-#: What became of the outcome of a delivery. ``'stale'``: the delivery was not the current one, and nothing changed.
+#: Result of settling a delivery. ``'stale'``: the delivery was not the current one, and nothing changed.
 #: ``'cancelled'``, ``'replaced'``: that happened to the message meanwhile, so a failure of the delivery has no
 #: consequence.
 SettleStatus = Literal["cancelled", "replaced", "settled", "stale"]
-#: What became of a lease that was to be extended. ``'cancelled'``: it was, and the message is cancelled; no retry
-#: follows. ``'stale'``: the delivery was not the current one any more, and nothing changed.
+#: Result of extending a lease. ``'cancelled'``: the lease was extended, but the message is cancelled; no retry follows.
+#: ``'stale'``: the delivery was no longer the current one, and nothing changed.
 ExtendStatus = Literal["cancelled", "extended", "stale"]
 #: Which occurrences are published after an outage; 'latest' if it is left out.
 CatchUp = Literal["none", "latest", "all"]
@@ -145,18 +145,18 @@ class NewSchedule(Given):
 
 @dataclass(frozen=True)
 class PublishedMessage(Answer):
-    """What became of a message that was published."""
+    """Result of publishing a message."""
 
-    #: The id that it was published with, or the one that was made for it.
+    #: Id that it was published with, or the generated one.
     id: str
-    #: Where it was published.
+    #: Topic that it was published to.
     topic: str
-    #: Where it is in the topic.
+    #: Index of its partition in the topic.
     partition: int
-    #: When the stored message is due, on the Redis server's clock.
+    #: Time when the stored message is due, on the Redis server's clock.
     due_at: datetime
-    #: Whether the id existed. The message was left as it is (``'ignore'``, ``'earliest'``) or replaced (``'replace'``).
-    #: ``False`` if it took the place of a finished one.
+    #: Whether the id existed. Then the message was left as it is (``'ignore'``, ``'earliest'``) or replaced
+    #: (``'replace'``). ``False`` if it took the place of a finished one.
     duplicate: bool
 
 
@@ -216,10 +216,10 @@ class StoredMessage(Answer):
 
 @dataclass(frozen=True)
 class Failure(Answer):
-    """A failure as it is kept with its message."""
+    """A failure as kept with its message."""
 
-    #: Why it is dead, or why the attempt failed. One of ``'crashed'``, ``'expired'``, ``'failed'``, ``'invalid'``,
-    #: ``'undecodable'`` and ``'unrecoverable'``.
+    #: Reason why it is dead, or why the attempt failed. One of ``'crashed'``, ``'expired'``, ``'failed'``,
+    #: ``'invalid'``, ``'undecodable'`` and ``'unrecoverable'``.
     reason: str
     #: Name of the error's class.
     name: str
@@ -229,39 +229,39 @@ class Failure(Answer):
     code: Optional[str] = None
     #: The error's stack, at most 4,096 characters.
     stack: Optional[str] = None
-    #: What the error gives as its ``cause``.
+    #: The error's ``cause``.
     cause: Optional[Json] = None
     #: The errors that it consists of, as an ``AggregateError`` does; the first 5.
     errors: Sequence[Json] = ()
-    #: With ``'crashed'``: why an earlier attempt failed, if one did.
+    #: With ``'crashed'``: failure of an earlier attempt, if there was one.
     last_error: Optional[Failure] = None
-    #: What the schema found wrong, if the reason is ``'invalid'``; the first 10.
+    #: Issues that the schema found, if the reason is ``'invalid'``; the first 10.
     issues: Sequence[Json] = ()
 
 
 @dataclass(frozen=True)
 class FailedAttempt(Answer):
-    """An attempt that failed, as it is kept in the history of its message."""
+    """A failed attempt as kept in the history of its message."""
 
-    #: When it failed, on the Redis server's clock as the process estimated it.
+    #: Time of the failure, by the process's estimate of the Redis server's clock.
     at: datetime
-    #: Which attempt it was, 1 for the first. Counting begins anew when a dead letter is requeued.
+    #: Number of the attempt, 1 for the first. Counting starts anew when a dead letter is requeued.
     attempt: int
     #: Name of the error's class.
     name: str
-    #: The error's message, with that of its cause, at most 200 characters.
+    #: Message of the error with that of its cause, at most 200 characters.
     message: str
-    #: How long the handler ran, in milliseconds.
+    #: Run time of the handler, in milliseconds.
     duration: float
 
 
 @dataclass(frozen=True)
 class CancelledTagged(Answer):
-    """What became of the messages that carry a tag."""
+    """Result of cancelling the messages with a tag."""
 
-    #: How many waited, and are cancelled.
+    #: Number of messages that waited and are cancelled.
     cancelled: int
-    #: How many are being handled: their handlers are told, and no retry follows.
+    #: Number of messages being handled: their signals abort, and no retry follows.
     in_flight: int
 
 
@@ -269,30 +269,29 @@ class CancelledTagged(Answer):
 class ReceivedFields(Answer):
     """A message that belongs to its receiver until its lease ends. The first settlement of its receipt counts."""
 
-    #: Names the message; the same in each delivery.
+    #: Id of the message, the same in each delivery.
     id: str
-    #: Where it was published.
+    #: Topic that it was published to.
     topic: str
-    #: Where it is in the topic.
+    #: Index of its partition in the topic.
     partition: int
     #: Its key; the id, if it was published without one.
     key: str
-    #: As it was published; the same as the first argument of the handler.
+    #: Payload as it was published; the same as the first argument of the handler.
     payload: Any
-    #: As they were published.
+    #: Headers as they were published.
     headers: Mapping[str, str]
-    #: Which attempt this is, 1 for the first.
+    #: Number of this attempt, 1 for the first.
     attempt: int
-    #: The attempt after which the message becomes a dead letter.
+    #: Number of the attempt after which the message becomes a dead letter.
     max_attempts: int
-    #: For how long it belonged to its receiver when it was given, in milliseconds; 0: at most once, so it need not be
-    #: settled.
+    #: Lease that it was received with, in milliseconds; 0 if it was received at most once, so it needs no settling.
     lease: float
-    #: Settles the delivery, and extends its lease, in any process: a text for URLs and headers.
+    #: Text with which any process can settle the delivery or extend its lease; fit for URLs and headers.
     receipt: str
-    #: When it was published.
+    #: Time when it was published.
     published_at: datetime
-    #: When this delivery was due, on the Redis server's clock; for a retry, the end of its backoff.
+    #: Time when this delivery was due, on the Redis server's clock; for a retry, the end of its backoff.
     due_at: datetime
 
 
@@ -302,7 +301,7 @@ class SettleResult(Answer):
 
     #: Names the delivery.
     receipt: str
-    #: What became of the outcome of a delivery. ``'stale'``: the delivery was not the current one, and nothing changed.
+    #: Result of settling a delivery. ``'stale'``: the delivery was not the current one, and nothing changed.
     #: ``'cancelled'``, ``'replaced'``: that happened to the message meanwhile, so a failure of the delivery has no
     #: consequence.
     status: SettleStatus
@@ -314,8 +313,8 @@ class ExtendResult(Answer):
 
     #: Names the delivery.
     receipt: str
-    #: What became of a lease that was to be extended. ``'cancelled'``: it was, and the message is cancelled; no retry
-    #: follows. ``'stale'``: the delivery was not the current one any more, and nothing changed.
+    #: Result of extending a lease. ``'cancelled'``: the lease was extended, but the message is cancelled; no retry
+    #: follows. ``'stale'``: the delivery was no longer the current one, and nothing changed.
     status: ExtendStatus
 
 
@@ -381,44 +380,44 @@ class Explanation(Answer):
 
 @dataclass(frozen=True)
 class Schedule(Answer):
-    """A schedule as it is stored."""
+    """A stored schedule."""
 
-    #: Names the schedule.
+    #: Id of the schedule.
     id: str
-    #: Where its messages go.
+    #: Topic of its messages.
     topic: str
-    #: Where its messages are in the topic.
+    #: Partition of its messages in the topic.
     partition: int
-    #: The key of its messages; the id, if it was stored without one.
+    #: Key of its messages; the id if it was stored without one.
     key: str
-    #: The headers of its messages.
+    #: Headers of its messages.
     headers: Mapping[str, str]
-    #: Which occurrences are published after an outage.
+    #: Occurrences that are published after an outage.
     catch_up: CatchUp
     #: Whether an occurrence is published while an earlier one waits, runs or retries.
     overlap: Overlap
     #: Whether it publishes nothing until it is resumed.
     paused: bool
-    #: Whether a handler of a Nest application declares it. Once none does any more, it can be pruned.
+    #: Whether a handler of a Nest application declares it. Once no handler does, it can be pruned.
     declared: bool
-    #: How many occurrences were not published, because of an outage or because an earlier one was not over. For a cron
-    #: expression, one outage counts as at most 1,000.
+    #: Number of occurrences that were not published, because of an outage or because an earlier one was not over. For a
+    #: cron expression, one outage counts as at most 1,000.
     missed: int
-    #: The payload of its messages, read with the topic's serializer, if any. None if it can't be read.
+    #: Payload of its messages, read with the topic's serializer, if any. None if it can't be read.
     payload: Any = None
-    #: The interval in milliseconds, if it has no cron expression.
+    #: Interval in milliseconds, if it has no cron expression.
     every: Optional[float] = None
-    #: The cron expression, if it has no interval.
+    #: Cron expression, if it has no interval.
     cron: Optional[str] = None
-    #: The time zone of the expression.
+    #: Time zone of the expression.
     time_zone: Optional[str] = None
     #: No occurrence comes before this time.
     start_at: Optional[datetime] = None
     #: No occurrence comes after this time.
     end_at: Optional[datetime] = None
-    #: The time of its next occurrence; None if it is paused or has ended.
+    #: Time of its next occurrence; None if it is paused or has ended.
     next: Optional[datetime] = None
-    #: The latest occurrence that was published; None before the first.
+    #: Latest occurrence that was published; None before the first.
     last: Optional[datetime] = None
 
 

@@ -181,15 +181,15 @@ export const protocolMutations = [
   {
     guard: 'overdue outcome: a claim does not overtake it, after a stall of the process',
     file: 'consumer/delivery/settler.ts',
-    find: 'if (delivery.isOverdue) this.#isOverdue = true;',
+    find: 'this.#lateFrom = Math.min(this.#lateFrom, delivery.leaseEndsAt);',
     replace: '',
     spec: 'test/unit/consumer/delivery/overdue-outcomes.spec.ts',
   },
   {
     guard: 'overdue outcome: nor one that is sent until its lease has ended',
     file: 'consumer/delivery/settler.ts',
-    find: 'this.#isOverdue || this.#isLate;',
-    replace: 'this.#isOverdue;',
+    find: 'Math.min(firstEndOf(this.#sent), firstEndOf(this.#pending))',
+    replace: 'firstEndOf(this.#pending)',
     spec: 'test/unit/consumer/delivery/overdue-outcomes.spec.ts',
   },
   {
