@@ -193,7 +193,7 @@ interface EndedMessage {
   readonly message: StoredMessage;
 }
 
-/** A message expires only before its first delivery. What its topic or its handler says of that is not known here. */
+/** Returns when a message expires, which it only does before its first delivery. Settings of its topic or handler are unknown here. */
 async function expiryOf(broker: Broker, { partition, storedId, message }: FoundMessage): Promise<number | undefined> {
   const { state, at, deliveries } = message;
   if (state !== 'scheduled' || deliveries > 0) return undefined;

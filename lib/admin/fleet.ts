@@ -153,7 +153,7 @@ export interface WorkLateness {
   readonly p50: number;
   /** 99 % of them were not. */
   readonly p99: number;
-  /** The exact greatest one. */
+  /** The exact maximum. */
   readonly max: number;
 }
 
@@ -185,12 +185,12 @@ export async function lookAtFleet(dependencies: AdminDependencies, options: Flee
   };
 }
 
-/** Tells what this process did, so that it is seen at once. What cannot be told now makes a look no worse than that of another process. */
+/** Reports what this process did, so that it shows at once. If that fails, the view is no worse than from another process. */
 export async function tellOwn({ clock, timeout, reportOwn }: AdminDependencies): Promise<void> {
   if (reportOwn) await within(clock, timeout, reportOwn()).catch(() => {});
 }
 
-/** What was done in a minute, by whom and for what. */
+/** Work done in a minute, by process and by topic. */
 interface WorkOfMinute {
   /** Epoch milliseconds. */
   readonly at: number;
@@ -199,7 +199,7 @@ interface WorkOfMinute {
   readonly byTopic: ReadonlyMap<string, readonly ReportedWork[]>;
 }
 
-/** The last minutes, the one under way last. */
+/** Reads the work of the last minutes; the current minute comes last. */
 async function readWork(
   dependencies: AdminDependencies,
   { now, minutes, topic }: { readonly now: number; readonly minutes: number; readonly topic: string | undefined },
@@ -249,7 +249,7 @@ export function toReceiver({ sessions, seenAt, ...receiver }: SeenReceiver): Fle
   return { ...receiver, seenAt: toDate(seenAt), processes: sessions };
 }
 
-/** Sums up what was done within a time. */
+/** Sums up the work of a span. */
 function toMinute({ at, seconds }: Pick<WorkOfMinute, 'at' | 'seconds'>, work: readonly TopicWork[] = []): WorkMinute {
   const sum = (value: (one: TopicWork) => number): number => work.reduce((total, one) => total + value(one), 0);
   const all = new Lateness();
@@ -267,7 +267,7 @@ function toMinute({ at, seconds }: Pick<WorkOfMinute, 'at' | 'seconds'>, work: r
 }
 
 /**
- * What was done for a topic over days, the earliest first; see `DelayQueueAdmin.history()`.
+ * Reads the work done for a topic over days, the earliest first; see `DelayQueueAdmin.history()`.
  *
  * @throws BrokerUnavailableError
  */

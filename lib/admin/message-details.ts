@@ -77,10 +77,10 @@ export interface MessageDetails {
   readonly raw: string;
 }
 
-/** A message as somebody gets to see it in a list, who may not get to see all of it. */
+/** A message in a list, for a viewer who may not be allowed to see all of it. */
 export type ListedMessage = Omit<MessageDetails, 'raw'> & Partial<Pick<MessageDetails, 'raw'>>;
 
-/** Makes of a message what is listed of it. What is found, and where a page ends, depends on nothing else. */
+/** Returns the part of a message that is listed. Matches and page ends depend on nothing else. */
 export type View<T extends ListedMessage> = (message: MessageDetails) => T;
 
 export function toDetails(

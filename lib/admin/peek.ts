@@ -8,7 +8,7 @@ import { MAX_PAGE_LENGTH, MergedList } from './merged-list.js';
 import { decodeCursor, encodeCursor } from './peek-cursor.js';
 
 /**
- * Which messages `peek()` lists. `'due'`: scheduled messages whose time has come and that don't wait behind others of their key.
+ * Messages that `peek()` lists. `'due'`: scheduled messages whose time has come and that don't wait behind others of their key.
  * `'finished'`: messages that have ended and are kept.
  *
  * @publicApi
@@ -44,7 +44,7 @@ export interface PeekPage {
   readonly cursor: string | undefined;
 }
 
-/** A page of what is listed of messages. */
+/** A page of messages as a view shows them. */
 export type Peeked<T> = Omit<PeekPage, 'messages'> & { readonly messages: readonly T[] };
 
 export const PEEK_STATES = [

@@ -116,24 +116,24 @@ export interface TopicStats extends TopicCounts {
   readonly unreachable: readonly number[];
 }
 
-/** A message that has waited for longer than this after it was due is late, in milliseconds. */
+/** Time after the due time beyond which a waiting message is late, in milliseconds. */
 export const LATE = 10_000;
 
-/** The earliest due time of all whose time has come and that have not begun, also behind others of their key. */
+/** Returns the earliest due time of all messages that are due and have not begun, including those behind others of their key. */
 export function oldestOverdueOf(counts: Pick<TopicCounts, 'oldestDueAt' | 'oldestBlockedDueAt'>): Date | undefined {
   return earliest([counts.oldestDueAt, counts.oldestBlockedDueAt]);
 }
 
-/** A topic, and what it holds or why that cannot be told. */
+/** A topic with its counts, or with the error that prevented the count. */
 export type CountedTopic =
   | { readonly topic: string; readonly stats: TopicStats }
   | { readonly topic: string; readonly stats?: undefined; readonly error: unknown };
 
 /**
- * Counts what topics hold. One that cannot be counted, since what is stored of it is damaged or its shard is away, does not keep the
+ * Counts what topics hold. A topic that cannot be counted, because its stored data is damaged or its shard is down, does not keep the
  * others from being counted.
  *
- * @throws BrokerUnavailableError if it cannot be told which processes live
+ * @throws BrokerUnavailableError if the live processes cannot be determined
  */
 export async function countTopics(dependencies: AdminDependencies, topics: readonly string[]): Promise<CountedTopic[]> {
   const { broker } = dependencies;
