@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { AuditedAction } from '../admin/index.js';
 
 /**
- * What a user may do in the dashboard. `'none'`: nothing. `'read'`: see everything, including payloads, and change nothing. `'operate'`:
+ * A right of a user in the dashboard. `'none'`: nothing. `'read'`: see everything, including payloads, and change nothing. `'operate'`:
  * see and change everything.
  *
  * @publicApi
@@ -10,8 +10,8 @@ import type { AuditedAction } from '../admin/index.js';
 export type DashboardRight = 'none' | 'read' | 'operate';
 
 /**
- * A user of the dashboard, and what exactly they may do. {@link right} sets the defaults of the other properties; without it, a user may
- * do the least: no action and no payloads.
+ * A user of the dashboard, and their exact rights. {@link right} sets the defaults of the other properties; without it, a user has the
+ * fewest rights: no action and no payloads.
  *
  * @publicApi
  */
@@ -34,7 +34,7 @@ export interface DashboardUser {
 }
 
 /**
- * Decides for each request what its sender may do. An error that it throws ends the request, as in a guard. A wrong answer is a
+ * Decides for each request what its sender is allowed to do. An error that it throws ends the request, as in a guard. A wrong answer is a
  * `ConfigurationError`, which lets nobody in.
  *
  * @publicApi

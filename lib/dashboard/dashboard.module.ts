@@ -42,7 +42,8 @@ export interface DelayQueueDashboardOptions<R = DashboardHttpRequest> {
 }
 
 /**
- * A request of Express or Fastify, as far as the dashboard goes by it. What your guards add to it, such as `user`, is there too.
+ * A request of Express or Fastify, with the parts that the dashboard relies on. Anything that your guards add to it, such as `user`, is
+ * there too.
  *
  * @publicApi
  */
@@ -56,7 +57,7 @@ const RULES = {
 } as const;
 const DEFAULT_PATH = 'queues';
 
-/** Express and Fastify do not write a wildcard alike. */
+/** Paths without a wildcard, which Express and Fastify write differently. */
 const PATHS = ['/:a/:b/:c', '/:a/:b', '/:a', ''];
 
 /**
@@ -104,14 +105,14 @@ export class DelayQueueDashboardModule {
       // Later would be too late: the server waits for the connections that this ends.
       closesIn: 'beforeApplicationShutdown',
       answer: async (handler, { begin, ...served }, asked) => {
-        // What it throws is answered by the application, as what a guard throws.
+        // The application answers an error of `access` like one of a guard.
         const viewer = viewerOf(await access(asked));
         begin();
         if (served.path !== '' || !viewer) {
           await handler.handle({ ...served, viewer });
           return;
         }
-        // Its parts are beside the page, whatever the prefix; and Fastify takes a slash at the end for another path.
+        // The parts are beside the page, whatever the prefix; and Fastify takes a trailing slash for another path.
         const [last = ''] = splitUrl(asked.originalUrl).path.split('/').slice(-1);
         served.response.writeHead(308, { location: last === '' ? PAGE : `${last}/${PAGE}` }).end();
       },
