@@ -10,7 +10,7 @@ const VARIABLES: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '<uuid>'],
   [/\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b/gi, '<hex>'],
   [/(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g, '<email>'],
-  // A nanoid, or base64 in URLs: capitals amid a part of it tell it from names with hyphens.
+  // A nanoid, or base64 in URLs: capitals within a part distinguish it from names with hyphens.
   [/(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-z\d][A-Z])[\w-]{16,}(?![\w-])/g, '<id>'],
   // Such as a ULID, or `req_` and a provider's random part.
   [/\b(?=\w*\d)(?=\w*[a-z])\w{12,}\b/gi, '<id>'],

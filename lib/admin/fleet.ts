@@ -30,7 +30,7 @@ export interface Fleet {
   readonly at: Date;
   /** The live processes that handle messages, or from which they are received, sorted by name. */
   readonly processes: readonly FleetProcess[];
-  /** Those who receive messages from them, or did so in the last 15 minutes, sorted by topic and name. */
+  /** Consumers that receive messages from them, or did so in the last 15 minutes, sorted by topic and name. */
   readonly receivers: readonly FleetReceiver[];
   /** What all processes did, including those that have gone, by topic. Only topics with any work are listed. */
   readonly topics: readonly FleetTopic[];
@@ -97,7 +97,7 @@ export interface FleetReceiver {
 }
 
 /**
- * A topic that a process handles, or takes part in since somebody receives there.
+ * A topic that a process handles, or takes part in because someone receives there.
  *
  * @publicApi
  */

@@ -40,7 +40,7 @@ export interface PeekOptions {
 export interface PeekPage {
   /** In order of {@link MessageDetails.at}, by tag in order of ids; fewer than {@link PeekOptions.limit} if they are large, and at the end. */
   readonly messages: readonly MessageDetails[];
-  /** For the next page; `undefined` if this is the last one. */
+  /** Cursor of the next page; `undefined` if this is the last one. */
   readonly cursor: string | undefined;
 }
 

@@ -47,9 +47,9 @@ export interface SearchOptions {
 export interface SearchPage {
   /** Grouped by state, each in the order of `peek()`. It can be empty although the search is not over. */
   readonly messages: readonly MessageDetails[];
-  /** How many messages the call has read. */
+  /** Number of messages that the call has read. */
   readonly read: number;
-  /** For the next call; `undefined` if all messages were read. */
+  /** Cursor for the next call; `undefined` if all messages were read. */
   readonly cursor: string | undefined;
 }
 

@@ -20,7 +20,7 @@ export function filterCommand(parent: CommandUnknownOpts, name: string) {
     .option('--all', 'every one');
 }
 
-/** What was given of the options that choose. */
+/** Given options that select messages. */
 export interface GivenFilter {
   readonly tag?: string | undefined;
   readonly key?: string | undefined;
@@ -56,7 +56,7 @@ export function deadLetterCommand(parent: CommandUnknownOpts, name: string) {
     .option('--until <time>', 'those that died before this time', toTime);
 }
 
-/** What was given of the options that choose. */
+/** Given options that select dead letters. */
 interface GivenSelection {
   readonly id?: string | undefined;
   readonly key?: string | undefined;

@@ -19,7 +19,7 @@ import { type FrameworkRequest, type FrameworkResponse, servedRequest, splitUrl 
 import type { ServedRequest } from './respond.js';
 import { saysJson } from './read-json.js';
 
-/** An adapter of Nest, as far as it is needed here. */
+/** The parts of an adapter of Nest that are needed here. */
 interface HttpAdapter {
   getType(): string;
   getInstance(): unknown;

@@ -39,7 +39,7 @@ export interface BullmqJob {
   readonly deduplicationId: string | undefined;
 }
 
-/** Where a page of delayed jobs ended. */
+/** End of a page of delayed jobs. */
 export type PageEnd = Pick<BullmqJob, 'id' | 'score'>;
 
 /** Jobs that imports have taken and not finished. */
@@ -63,7 +63,7 @@ export interface QueueVersion {
   readonly isKnown: boolean;
 }
 
-/** How many jobs BullMQ has. */
+/** Numbers of jobs that BullMQ has. */
 export interface BullmqCounts {
   readonly delayed: number;
   /** Due jobs: `wait`, `paused` and `prioritized`. */
