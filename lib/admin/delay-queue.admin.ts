@@ -93,7 +93,7 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Counts the messages of a topic, in total and per partition, and tells what has happened and who owns it.
+   * Counts the messages of a topic, in total and per partition, and shows its counters and owners.
    *
    * It takes one short call per partition. A topic that was never used has no partitions. If a shard of a Cluster is down, `unreachable`
    * lists its partitions, and no count includes them.
@@ -294,7 +294,7 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Looks at a Redis for all that the promises of this library need, and says what each finding means and what to do.
+   * Checks a Redis for everything that the promises of this library need, and says what each finding means and what to do.
    *
    * It looks at its version, settings, memory, disk, replicas, rights, signals and clock, and at what other programs left. It changes
    * nothing but for the trial of commands that every boot makes, which leaves nothing behind. It takes at most two times `publishTimeout`

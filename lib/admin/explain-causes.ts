@@ -31,7 +31,7 @@ export const EXPLAIN_CAUSES = [
   'paused',
   /** No live process handles the topic, and nobody receives it. */
   'no-consumer',
-  /** No process owns its partition; not if the topic is received and all who do are busy, since then nobody need own it. */
+  /** No process owns its partition; not if the topic is received and all of its receivers are busy, since then none has to own it. */
   'no-owner',
   /** The owner of its partition sends no heartbeats. */
   'owner-silent',

@@ -75,7 +75,7 @@ export interface FleetProcess {
 }
 
 /**
- * Somebody who receives messages of a topic, in an application or over the gateway, as their processes have said last.
+ * A consumer that receives messages of a topic, in an application or over the gateway, as its processes last reported.
  *
  * @publicApi
  */
@@ -88,7 +88,7 @@ export interface FleetReceiver {
   readonly state: ReceiverState;
   /** Its calls that wait for messages. */
   readonly waiting: number;
-  /** Messages that it has: received, not settled as far as is known, and their leases last. */
+  /** Messages that it holds: received, not known to be settled, and with leases that have not ended. */
   readonly holding: number;
   /** When it asked for messages last; now, if it waits for some. */
   readonly seenAt: Date;

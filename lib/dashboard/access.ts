@@ -19,7 +19,7 @@ export interface DashboardUser {
   /** `'read'` or `'operate'`: the default for `actions` and `payloads`. @defaultValue no action and no payloads */
   readonly right?: 'read' | 'operate' | undefined;
   /**
-   * Who the user is, for the audit log: 1 to 256 characters. Without it, the log has no entry for changes of schedules.
+   * Name of the user, for the audit log: 1 to 256 characters. Without it, the log has no entry for changes of schedules.
    *
    * @defaultValue unknown
    * @see docs/reference/admin.md#audit-log
@@ -27,7 +27,7 @@ export interface DashboardUser {
   readonly actor?: string | undefined;
   /** Topics that the user sees and acts on: names, or beginnings of names such as `'order.*'`. @defaultValue all topics */
   readonly topics?: readonly string[] | undefined;
-  /** What the user may do, in the words of the audit log. @defaultValue all with `'operate'`, else none */
+  /** Actions that the user is allowed to take, in the words of the audit log. @defaultValue all with `'operate'`, else none */
   readonly actions?: readonly AuditedAction[] | undefined;
   /** Whether the user sees payloads, and may search in them and edit them. @defaultValue `true` with a `right`, else `false` */
   readonly payloads?: boolean | undefined;

@@ -24,18 +24,18 @@ export interface DelayQueueDashboardOptions<R = DashboardHttpRequest> {
   /** Name of the connection that it shows. Import the module once for each connection, with a path of its own. @defaultValue 'default' */
   connection?: string;
   /**
-   * Who may look and who may act. It is asked for each request, after the guards of the application.
+   * Decides who is allowed to look and to act. It is called for each request, after the guards of the application.
    * @defaultValue none: required, the boot fails without it
    */
   access: DashboardAccess<R>;
   /**
-   * Returns what may be shown of a payload. A payload that it changed can't be edited, and if it throws, nothing is shown.
+   * Returns the part of a payload that can be shown. A payload that it changed can't be edited, and if it throws, nothing is shown.
    *
    * @defaultValue shows everything
    */
   redact?: DashboardRedact;
   /**
-   * Where your tracing shows a trace: a URL with `{traceId}` in it, such as `'https://jaeger.example.com/trace/{traceId}'`.
+   * URL at which your tracing shows a trace, with `{traceId}` in it, such as `'https://jaeger.example.com/trace/{traceId}'`.
    * Messages that were published within a trace link to it. @defaultValue no link
    */
   traceUrl?: string;

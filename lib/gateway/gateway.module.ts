@@ -27,7 +27,7 @@ import { ROUTES } from './routes.js';
  * @publicApi
  */
 export interface DelayQueueGatewayOptions<R = GatewayHttpRequest> {
-  /** What its routes, `/v1/…` and `/openapi.json`, are below, beside the global prefix of the application. @defaultValue '' */
+  /** Path above its routes, `/v1/…` and `/openapi.json`, in addition to the global prefix of the application. @defaultValue '' */
   path?: string;
   /** Name of the connection that it serves. @defaultValue 'default' */
   connection?: string;
@@ -39,13 +39,13 @@ export interface DelayQueueGatewayOptions<R = GatewayHttpRequest> {
    */
   topics: readonly TopicRef[];
   /**
-   * Who has which right for which topic. It is asked for each request, after the guards of the application.
+   * Decides who has which right for which topic. It is called for each request, after the guards of the application.
    * @defaultValue none: required, the boot fails without it
    */
   access: GatewayAccess<R>;
   /**
-   * Who sent a request, for the audit log: 1 to 256 characters. It is asked after the guards of the application; what it throws ends the
-   * request, as in a guard.
+   * Returns the name of a request's sender, for the audit log: 1 to 256 characters. It is called after the guards of the application; an
+   * error that it throws ends the request, as in a guard.
    *
    * @defaultValue nobody is named
    * @see docs/reference/admin.md#audit-log

@@ -38,19 +38,19 @@ export type ProblemCode = keyof typeof PROBLEMS;
 
 export const PROBLEM_CODES = Object.keys(PROBLEMS) as readonly ProblemCode[];
 
-/** Why a request was refused, as RFC 9457 has it. */
+/** Problem of a refused request, as RFC 9457 has it. */
 export interface Problem {
   /** The code as a URN. */
   readonly type: string;
-  /** Names what is wrong, the same for each problem of the code. */
+  /** Summary, the same for each problem of the code. */
   readonly title: string;
-  /** That of the answer; of one of many messages, the one that it would have alone. */
+  /** Status of the answer; for one of many messages, the status that it would have alone. */
   readonly status: number;
-  /** What was given, what is allowed, and what to do. */
+  /** The given value, what is allowed, and what to do. */
   readonly detail: string;
-  /** Tells problems apart. */
+  /** Code that distinguishes problems. */
   readonly code: ProblemCode;
-  /** What the schema of the topic found wrong, if the code is `INVALID_PAYLOAD`. */
+  /** Issues that the schema of the topic found, if the code is `INVALID_PAYLOAD`. */
   readonly issues?: readonly PayloadIssue[];
 }
 
