@@ -29,7 +29,7 @@ const NEXT_RUNS = 10;
 /** Number of parts that an agenda is cut into. */
 const BUCKETS = 60;
 
-/** Longest time that a look at all topics is kept for each of them and of their partitions, in milliseconds: two hundred times what one takes a slow Redis. */
+/** Longest time to keep a look at all topics, per topic and per partition, in milliseconds: two hundred times what one takes a slow Redis. */
 const KEPT_A_PARTITION = 50;
 
 /** The same for the calls of the doctor. */

@@ -28,7 +28,7 @@ export interface ScheduleList {
 /** Default number of listed schedules. */
 const DEFAULT_COUNT = 50;
 
-/** Longest time that a look is kept for each schedule that it has asked for, in milliseconds: two hundred times what one takes a slow Redis. */
+/** Longest time to keep a look, per schedule that it has asked for, in milliseconds: two hundred times what one takes a slow Redis. */
 const KEPT_A_SCHEDULE = 4;
 
 /** Lists the first schedules that the viewer sees. Only for these it asks for the outcomes of their occurrences. */

@@ -32,7 +32,7 @@ export async function receiveInOrder(
 
 type Receive = (topic: TopicRef, options: OrderedReceive) => Promise<ReceivedMessage[]>;
 
-/** Answers a client that is waiting already when the process begins to shut down, instead of refusing it. */
+/** Answers a client that has already waited when the process begins to shut down, instead of refusing it. */
 function answeredAtShutdown(receiver: Pick<DelayQueueReceiver, 'receive'>): Receive {
   let hasWaited = false;
   return async (topic, options) => {
