@@ -5,24 +5,24 @@ import type { PayloadSerializer } from '../messages/serializer.js';
 import type { Clock } from '../time/clock.js';
 import { serveWithin } from '../store/calls/serve.js';
 
-/** What every operation of the admin works with. */
+/** Dependencies of every admin operation. */
 export interface AdminDependencies {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventSink;
-  /** Names this process. */
+  /** Name of this process. */
   readonly process: string;
   /** Longest time for an answer, in milliseconds. */
   readonly timeout: number;
-  /** What makes the payloads of a topic readable; `undefined`: they are plain JSON. */
+  /** Returns the serializer of a topic's payloads; `undefined`: they are plain JSON. */
   readonly serializerOf: (topic: string) => PayloadSerializer | undefined;
-  /** Tells the fleet what is new of this process; `undefined` if it never has anything to tell. Never rejects. */
+  /** Reports to the fleet what is new about this process; `undefined` if it never has anything to report. Never rejects. */
   readonly reportOwn?: () => Promise<void>;
 }
 
 /**
- * Makes calls that may be repeated until the broker has served them.
+ * Makes repeatable calls until the broker has served them.
  *
  * @throws BrokerUnavailableError if that takes longer than `timeout`
  */

@@ -30,12 +30,12 @@ export interface AgendaBucket {
   readonly from: Date;
   /** Not included. */
   readonly to: Date;
-  /** How many messages fall due in it. */
+  /** Number of messages that fall due in it. */
   readonly count: number;
 }
 
 /**
- * How many messages wait, by due time. Messages in flight and dead letters don't count.
+ * Number of waiting messages by due time. Messages in flight and dead letters don't count.
  *
  * @publicApi
  */
@@ -51,7 +51,7 @@ export interface AgendaCounts {
 }
 
 /**
- * When waiting messages fall due, see `DelayQueueAdmin.agenda()`.
+ * Waiting messages by due time, see `DelayQueueAdmin.agenda()`.
  *
  * @publicApi
  */
@@ -60,7 +60,7 @@ export interface Agenda extends AgendaCounts {
   readonly to: Date;
   /** In order, without gaps. */
   readonly buckets: readonly AgendaBucket[];
-  /** The same counts for each topic in which something waits. */
+  /** The same counts for each topic with waiting messages. */
   readonly topics: readonly TopicAgenda[];
   /**
    * Partitions that did not answer in time, because their shard of a Redis Cluster is down. No count includes their messages. Empty if the
@@ -81,7 +81,7 @@ export interface UnreachablePartitions {
 }
 
 /**
- * When what waits in one topic falls due.
+ * Waiting messages of one topic by due time.
  *
  * @publicApi
  */
@@ -96,9 +96,9 @@ const DEFAULT_BUCKETS = 60;
 const MAX_BUCKETS = 200;
 
 /**
- * Counts what falls due when, with one short call for each partition.
+ * Counts waiting messages by due time, with one short call per partition.
  *
- * @param topic all that there are if `undefined`
+ * @param topic `undefined`: all topics
  * @throws InvalidArgumentError, BrokerUnavailableError
  */
 export async function agendaOf(
@@ -126,7 +126,7 @@ export async function agendaOf(
   };
 }
 
-/** The ends of all buckets, from the beginning of the first one. */
+/** Returns the boundaries of the buckets, beginning with the start of the first one. */
 function timesOf(options: AgendaOptions, now: number): number[] {
   const { buckets, ...given } = applyRules(AGENDA_RULES, 'The options of agenda', options, '');
   const from = given.from ?? Math.floor(now);
@@ -174,7 +174,7 @@ async function countTopics(
   };
 }
 
-/** What waits in a topic, with that of one more of its partitions. */
+/** Adds the counts of one more partition to those of its topic. */
 function added(agenda: TopicAgenda | undefined, { topic }: Partition, counts: DueCounts): TopicAgenda {
   const { before, scheduled, due } = counts;
   const earlier = before[0] as number;

@@ -5,19 +5,19 @@ import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { partitionsOf } from '../store/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 
-/** Partitions that are asked at a time: a fleet of thousands must not keep other calls waiting. */
+/** Most partitions to ask at a time: a fleet of thousands must not keep other calls waiting. */
 const AT_ONCE = 128;
 
-/** What partitions have answered. */
+/** Answers of partitions. */
 export interface PartitionAnswers<T> {
-  /** In the order in which they were to be asked. */
+  /** In the order of the given partitions. */
   readonly answers: readonly (readonly [Partition, T])[];
-  /** Those that have not answered in time, such as those of a shard that is away. */
+  /** Partitions that did not answer in time, such as those of a shard that is down. */
   readonly unreachable: readonly Partition[];
 }
 
 /**
- * Asks each partition on its own, so that one shard of a Cluster that is away does not hide what the others hold.
+ * Asks each partition on its own, so that one Cluster shard that is down does not hide what the others hold.
  *
  * @throws BrokerUnavailableError if none answers, or if one refuses for good
  */
@@ -43,7 +43,7 @@ export async function settlePartitions<T>(
 }
 
 /**
- * Tells what has answered from what is away.
+ * Separates the partitions that answered from those that are unreachable.
  *
  * @throws BrokerUnavailableError if none has answered, or if one has refused for good
  */
@@ -69,8 +69,8 @@ export function answersOf<T>(
 }
 
 /**
- * The partitions of a topic; none if it was never used. The list of all topics has their number too, so it is known although the shard
- * of the topic itself is away.
+ * Returns the partitions of a topic; none if it was never used. The list of all topics has their number too, so it is known even if the
+ * shard of the topic itself is down.
  */
 export async function partitionsToAsk(broker: Broker, topic: string): Promise<Partition[]> {
   const [listed] = await broker.fleet.configsOf([topic]).catch((error: unknown) => {

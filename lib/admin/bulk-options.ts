@@ -6,12 +6,12 @@ import { type ActionOptions, checkedActor } from '../events/audit-log.js';
 import type { MessageDetails } from './message-details.js';
 
 /**
- * Progress of a call that changes many messages: how many so far.
+ * Progress so far of a call that changes many messages.
  *
  * @publicApi
  */
 export interface BulkProgress {
-  /** Messages that matched. `drain()` and `purge()` count those that there are when the turn of their partition comes first. */
+  /** Messages that matched. `drain()` and `purge()` count those present when the turn of their partition first comes. */
   readonly matched: number;
   /** Messages that were changed: fewer if someone else was faster, and 0 in a dry run. */
   readonly changed: number;
@@ -86,16 +86,16 @@ export interface BulkResult extends BulkProgress {
  */
 export interface CancelManyResult extends BulkResult {
   /**
-   * Of those that were changed, the ones that were being handled, even if they still waited when they were read: their signals abort, and
-   * they are not retried. The others are gone.
+   * Changed messages that were being handled, even if they still waited when they were read: their signals abort, and they are not retried.
+   * The others are gone.
    */
   readonly inFlight: number;
 }
 
-/** What all bulk operations can be told, checked. */
+/** Checked options that all bulk operations share. */
 export interface CheckedBulkOptions {
   readonly dryRun: boolean;
-  /** Messages a second; `undefined`: as fast as it goes. */
+  /** Messages per second; `undefined`: as fast as possible. */
   readonly rate: number | undefined;
   readonly signal: AbortSignal;
   readonly onProgress: ((progress: BulkProgress) => void) | undefined;
@@ -118,13 +118,13 @@ const REQUEUE_RULES = {
   payload: asGiven,
 } satisfies Rules<RequeueOptions>;
 
-/** @throws InvalidArgumentError also for an unknown option: a misspelt dry run would be none */
+/** @throws InvalidArgumentError also for an unknown option: a misspelt `dryRun` would make changes */
 export function checkedClearOptions(options: ClearOptions): CheckedBulkOptions {
   return { ...applyRules(CLEAR_RULES, 'The options of drain and purge', options, ''), rate: undefined };
 }
 
 /**
- * @param method that is given them
+ * @param method name of the method that received them
  * @throws InvalidArgumentError
  */
 export function checkedOptionsOf(method: 'remove' | 'reschedule' | 'runNow', options: BulkOptions): CheckedBulkOptions {

@@ -5,37 +5,37 @@ import { type AdminDependencies, served } from './admin-dependencies.js';
 import type { BulkResult, CheckedBulkOptions } from './bulk-options.js';
 import type { MessageDetails } from './message-details.js';
 
-/** Steps a second if a rate is given: a bulk operation goes on in small portions. */
+/** Steps per second at a given rate: a bulk operation proceeds in small portions. */
 const STEPS_PER_SECOND = 10;
 
-/** Most calls of one step that are under way at a time. */
+/** Most concurrent calls of one step. */
 const LANES = 16;
 
 /** Most examples of a dry run. */
 const MAX_EXAMPLES = 3;
 
-/** What a bulk operation does at a time. */
+/** One step of a bulk operation. */
 export interface BulkStep {
-  /** Messages that are met with this step for the first time. */
+  /** Messages that the operation meets for the first time in this step. */
   readonly matched: number;
   /**
    * Makes the calls.
    *
-   * @returns how many messages they have changed
+   * @returns the number of messages that they changed
    */
   readonly apply: (send: Send) => Promise<number>;
-  /** Some of the messages, for a dry run: at most so many. */
+  /** Returns at most `most` of the messages, for a dry run. */
   readonly examples: (most: number) => Promise<readonly MessageDetails[]>;
 }
 
 /**
- * Makes a call that changes something. It is repeated under the same name until it is served.
+ * Makes a call that changes something, and repeats it under the same name until it is served.
  *
- * @param lane in which calls are made one after another; see {@link inLanes}
+ * @param lane lane of the call; calls of one lane run one after another, see {@link inLanes}
  */
 export type Send = <T>(change: (call: CallId) => Promise<T>, lane?: number) => Promise<T>;
 
-/** Most messages of one step. */
+/** Returns the most messages of one step. */
 export function stepSize({ dryRun, rate }: CheckedBulkOptions): number {
   if (dryRun || rate === undefined) return MAX_BATCH;
   return Math.max(1, Math.min(MAX_BATCH, Math.floor(rate / STEPS_PER_SECOND)));
@@ -43,7 +43,7 @@ export function stepSize({ dryRun, rate }: CheckedBulkOptions): number {
 
 /**
  * Takes the steps of a bulk operation in turn, one of each partition, so that no partition has to wait for all of another.
- * A dry run only counts. Steps that were confirmed stay in effect if a later one fails, so the operation may be made again.
+ * A dry run only counts. Confirmed steps stay in effect if a later one fails, so the operation can be repeated.
  *
  * @param partitions the steps of each partition
  * @param begin called before the first step that changes something
@@ -56,7 +56,7 @@ export async function runBulk(
   begin?: () => Promise<void>,
 ): Promise<BulkResult> {
   const { clock } = dependencies;
-  // Callers of its own, so that calls under way at the same time are not taken for each other's repeats.
+  // Separate callers, so that concurrent calls are not taken for each other's repeats.
   const callers = Array.from({ length: LANES }, () => uuidv7());
   let sequence = 0;
   const send: Send = async (change, lane = 0) => {
@@ -65,7 +65,7 @@ export async function runBulk(
   };
   let [matched, changed] = [0, 0];
   const examples: MessageDetails[] = [];
-  /** When the rate allows the next step. */
+  /** Time at which the rate allows the next step. */
   let nextAt = 0;
   let hasBegun = false;
   let { aborted } = signal;
@@ -92,8 +92,8 @@ export async function runBulk(
 }
 
 /**
- * Does something for each item, in several lanes at a time. Once it has failed for one, it is not begun for another, and this rejects when
- * all that was begun has ended.
+ * Runs `work` for each item, in several lanes at a time. After the first failure it begins no more items, and rejects when all that have
+ * begun have ended.
  */
 export async function inLanes<T>(items: readonly T[], work: (item: T, lane: number) => Promise<void>): Promise<void> {
   let next = 0;
@@ -111,7 +111,7 @@ export async function inLanes<T>(items: readonly T[], work: (item: T, lane: numb
   for (const lane of await Promise.allSettled(lanes)) if (lane.status === 'rejected') throw lane.reason;
 }
 
-/** The next value of each generator in turn, until all have ended. */
+/** Yields the next value of each generator in turn, until all have ended. */
 async function* byTurns<T>(generators: readonly AsyncGenerator<T, void>[]): AsyncGenerator<T, void> {
   let open = generators;
   while (open.length > 0) {

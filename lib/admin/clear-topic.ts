@@ -10,7 +10,7 @@ import { MAX_PAGE_LENGTH } from './merged-list.js';
 type ClearedState = 'scheduled' | 'dead';
 
 /**
- * Removes all messages of one state, whatever they are: unlike a filter, this needs no list of them.
+ * Removes all messages of one state. Unlike a filter, this needs no list of them.
  *
  * @param begin called before the first step
  * @throws InvalidArgumentError, ConfigurationError, BrokerUnavailableError
@@ -37,7 +37,7 @@ async function* stepsOf(
   const stats = await served(dependencies, () => broker.messages.stats(partition));
   if (stats[state] === 0) return;
   let matched = stats[state];
-  // Only a step that was taken can leave some: a dry run has one step.
+  // Only a step that was applied can leave some: a dry run has one step.
   let more: boolean;
   do {
     more = false;

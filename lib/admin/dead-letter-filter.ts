@@ -10,8 +10,8 @@ import { fingerprintOf } from './fingerprint.js';
 import { assertSaysWhich, assertText, failureHas } from './message-filter.js';
 
 /**
- * Which dead letters are meant: those that fit all that is given, at least one property. `{ all: true }` means every dead letter of the
- * topic; no filter means that by having nothing in it.
+ * Selects dead letters: those that match all given properties, at least one. `{ all: true }` selects every dead letter of the topic; an
+ * empty filter does not.
  *
  * @publicApi
  */
@@ -40,7 +40,7 @@ export type CheckedFilter = Omit<DeadLetterFilter, 'all' | 'since' | 'until' | '
   readonly until?: number | undefined;
 };
 
-/** Which dead letters are meant, as callers say it: one by its id, or all that a filter fits. */
+/** Dead letters that a caller selects: one by its id, or all that match a filter. */
 export type DeadLetterSelection = MessageRef | DeadLetterFilter;
 
 export type CheckedSelection = { readonly ref: MessageRef } | { readonly filter: CheckedFilter };
@@ -69,12 +69,12 @@ export function checkedSelection(selection: DeadLetterSelection): CheckedSelecti
   return { ref: selection };
 }
 
-/** Whether the filter asks for something that only the failure of a dead letter tells. */
+/** Whether the filter asks for something that only the failure of a dead letter shows. */
 export function needsFailures({ reason, fingerprint, text }: CheckedFilter): boolean {
   return reason !== undefined || fingerprint !== undefined || text !== undefined;
 }
 
-/** Whether the filter means a dead letter whose time of death fits. */
+/** Whether a dead letter whose time of death matches also matches the rest of the filter. */
 export function isMeant(
   { storedId, failure }: ListedDeadLetter,
   { reason, key, fingerprint, text }: CheckedFilter,
@@ -85,7 +85,7 @@ export function isMeant(
   return fingerprint === undefined || (failure !== undefined && fingerprintOf(failure) === fingerprint);
 }
 
-/** @throws InvalidArgumentError if it is no filter, or nothing can ever fit a part of it */
+/** @throws InvalidArgumentError if it is not a filter, or if nothing can ever match a part of it */
 function checkedFilter(filter: DeadLetterFilter): CheckedFilter {
   assertOptions('The filter of dead letters', filter, PROPERTIES);
   const { all, ...rest } = filter;

@@ -5,12 +5,12 @@ import { fromStoredId } from '../messages/stored-id.js';
 import { fingerprintOf, patternOf } from './fingerprint.js';
 
 /**
- * Dead letters with the same cause: the same reason, error name, code, and message but for what differs from case to case.
+ * Dead letters with the same cause: the same reason, error name, code and message, apart from what differs from case to case.
  *
  * @publicApi
  */
 export interface DeadLetterGroup {
-  /** Names the group in a filter. Equal failures have the same one in every process and at any time. */
+  /** Identifier of the group in a filter. Equal failures have the same one in every process and at any time. */
   readonly fingerprint: string;
   readonly reason: FailureReason;
   /** Name of the error's class. */
@@ -19,7 +19,7 @@ export interface DeadLetterGroup {
   /** The error's message, with `<n>`, `<uuid>`, `<hex>`, `<id>`, `<email>` and `<text>` for numbers, ids, addresses and quoted text. */
   readonly pattern: string;
   readonly count: number;
-  /** When the first of those died that are still there. */
+  /** Time at which the first of those still there died. */
   readonly firstAt: Date;
   readonly lastAt: Date;
   /** The one that died last. */

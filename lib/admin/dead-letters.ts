@@ -32,14 +32,14 @@ import { toDetails } from './message-details.js';
 
 /** A dead letter that is to be changed. */
 interface MeantDeadLetter extends Death {
-  /** As it is stored; known of one that was looked up by its name. */
+  /** The stored envelope; known only if the letter was looked up by its name. */
   readonly envelope?: string;
 }
 
-/** A call that changes dead letters of one partition; answers which of them it has changed. */
+/** Changes dead letters of one partition; returns for each whether it was changed. */
 type Change = (partition: Partition, call: CallId, letters: readonly MeantDeadLetter[]) => Promise<boolean[]>;
 
-/** Called before the first of the steps that many dead letters take. */
+/** Called before the first step of a change to many dead letters. */
 type Begin = () => Promise<void>;
 
 /** Requeues, removes and groups dead letters. */
@@ -91,7 +91,7 @@ export class DeadLetters {
     return grouping.result();
   }
 
-  /** A payload that cannot be stored or does not fit the schema is refused, whether or not the message is there. */
+  /** Refuses a payload that cannot be stored or does not fit the schema, whether or not the message exists. */
   async #checkedPayload(topic: TopicRef, payload: unknown): Promise<StoredPayload> {
     const name = checkedTopicName(topic);
     const serializer = this.#dependencies.serializerOf(name);
@@ -114,7 +114,7 @@ export class DeadLetters {
         : (await this.#partitionsFor(topic, selection.filter)).map((partition) =>
             this.#stepsIn(partition, selection.filter, stepSize(options), change),
           );
-    // A single step needs no word before it.
+    // A single step needs no announcement.
     return runBulk(this.#dependencies, steps, options, 'ref' in selection ? undefined : begin);
   }
 
@@ -149,15 +149,15 @@ export class DeadLetters {
     }
   }
 
-  /** The partitions in which there can be messages that the filter means. */
+  /** Returns the partitions that can hold messages that match the filter. */
   async #partitionsFor(topic: string, { key }: CheckedFilter): Promise<Partition[]> {
     const partitions = await this.#served(() => existingPartitions(this.#dependencies.broker, topic));
     return key === undefined ? partitions : [{ topic, index: partitionOf(key, partitions.length) }];
   }
 
   /**
-   * Reads the dead letters of a partition that a filter means, page by page. What was there all along is read once. What dies
-   * after the first page is not read, so that a message which is requeued and dies again does not keep the scan going.
+   * Reads the matching dead letters of a partition, page by page. Those that were there all along are read once. Those that die after the
+   * first page are not read, so that a message that is requeued and dies again does not keep the scan going.
    */
   async *#scan(
     partition: Partition,

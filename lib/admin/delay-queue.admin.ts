@@ -93,7 +93,7 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Counts the messages of a topic, in total and per partition, and tells what has happened and who owns it.
+   * Counts the messages of a topic, in total and per partition, and shows its counters and owners.
    *
    * It takes one short call per partition. A topic that was never used has no partitions. If a shard of a Cluster is down, `unreachable`
    * lists its partitions, and no count includes them.
@@ -106,9 +106,9 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Counts many topics. One that cannot be counted has its error.
+   * Counts many topics. A topic that cannot be counted has its error.
    *
-   * @throws BrokerUnavailableError if it cannot be told which processes live
+   * @throws BrokerUnavailableError if the live processes cannot be determined
    * @internal
    */
   async statsOf(topics: readonly string[]): Promise<CountedTopic[]> {
@@ -118,7 +118,7 @@ export class DelayQueueAdmin {
   /**
    * Waits until the broker answers, for at most `timeout` milliseconds.
    *
-   * @throws BrokerUnavailableError that says why it does not
+   * @throws BrokerUnavailableError that says why it does not answer
    * @internal
    */
   async reach(timeout: number): Promise<void> {
@@ -200,7 +200,7 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * `peek()` and `search()` for those who may not see all of a message: what they find, and where a page ends, tells of nothing else.
+   * Returns `peek()` and `search()` for viewers who are not allowed to see all of a message: neither matches nor page ends reveal the rest.
    *
    * @internal
    */
@@ -294,7 +294,7 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Looks at a Redis for all that the promises of this library need, and says what each finding means and what to do.
+   * Checks a Redis for everything that the promises of this library need, and says what each finding means and what to do.
    *
    * It looks at its version, settings, memory, disk, replicas, rights, signals and clock, and at what other programs left. It changes
    * nothing but for the trial of commands that every boot makes, which leaves nothing behind. It takes at most two times `publishTimeout`
@@ -625,7 +625,7 @@ export class DelayQueueAdmin {
     return this.#audit.read(options);
   }
 
-  /** Does something to one message, or to a topic as a whole, and writes it down. */
+  /** Acts on one message, or on a topic as a whole, and records it in the audit log. */
   async #act<T>(
     action: AuditedAction,
     topic: TopicRef,
@@ -638,7 +638,7 @@ export class DelayQueueAdmin {
     return this.#audit.around({ action, about }, act);
   }
 
-  /** The same in steps; a dry run does nothing. */
+  /** The same in steps; a dry run is not recorded. */
   async #actOnMany<T>(
     action: AuditedAction,
     topic: TopicRef,
@@ -660,17 +660,17 @@ export class DelayQueueAdmin {
   }
 }
 
-/** What the audit log says of which messages were meant: an id, an id and key, or a filter. */
+/** Returns the selection of messages as the audit log records it: an id, an id and key, or a filter. */
 function shownRef(which: string | object): object {
   return typeof which === 'string' ? { id: which } : which;
 }
 
-/** Whether one message is meant, and not those that fit a filter. */
+/** Whether it selects one message, rather than those that match a filter. */
 function isOne(which: MessageRef | MessageFilter): which is MessageRef {
   return typeof which !== 'object' || which === null || 'id' in which;
 }
 
-/** What of the options of an action is written down; a payload may be a secret. */
+/** Returns the options of an action that are recorded; a payload may be a secret. */
 function shownOf({ delay, rate, inFlight, payload }: RequeueOptions & CancelManyOptions): object {
   return { delay, rate, inFlight, payload: payload === undefined ? undefined : 'replaced' };
 }

@@ -6,7 +6,7 @@ import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 
 /**
- * What `DelayQueueAdmin.doctor()` answers.
+ * Result of `DelayQueueAdmin.doctor()`.
  *
  * @publicApi
  */
@@ -18,7 +18,7 @@ export interface DoctorReport {
 /** Most topics that a message names. */
 const MAX_NAMED = 5;
 
-/** Looks at all that the promises need. Never rejects: what cannot be found out is a finding. */
+/** Checks everything that the promises need. Never rejects: what cannot be found out is a finding. */
 export async function doctor(dependencies: AdminDependencies): Promise<DoctorReport> {
   const { broker, timeout } = dependencies;
   try {
@@ -58,7 +58,7 @@ async function checkTopics(dependencies: AdminDependencies): Promise<DoctorFindi
 
 async function findForeignTopics(broker: Broker): Promise<DoctorFinding> {
   const topics = await broker.fleet.topics();
-  // One call for all: their second copies, which each process keeps as the topic has it.
+  // One call for all: it reads their second copies, which each process keeps equal to the topic's own.
   const configs = await broker.fleet.configsOf(topics);
   const foreign = topics.flatMap((topic, i) => {
     const { protocol = PROTOCOL_VERSION } = configs[i] ?? {};

@@ -9,15 +9,15 @@ import type { MessageChanges } from '../producer/message-changes.js';
 import type { AdminDependencies } from './admin-dependencies.js';
 
 /**
- * What became of a call to edit a message. `dead`: it is a dead letter, which `admin.requeue()` schedules again, with another
- * payload if you like.
+ * Result of a call to edit a message. `dead`: it is a dead letter, which `admin.requeue()` schedules again, with another payload if you
+ * like.
  *
  * @publicApi
  */
 export type EditResult = 'edited' | 'in-flight' | 'dead' | 'not-found';
 
 /**
- * Replaces the payload of a message that waits; begins anew if somebody else has replaced it meanwhile.
+ * Replaces the payload of a waiting message; starts over if someone else has replaced it in the meantime.
  *
  * @throws SerializationError, PayloadTooLargeError
  */
@@ -35,7 +35,7 @@ export async function editPayload(
   do {
     let read: { readonly call: CallId; readonly stored: StoredMessage | undefined } | undefined;
     result = await changes.change<EditResult | EnvelopeEditResult>(topic, ref, async (partition, call, storedId) => {
-      // The repeat of a call has to be the same call: what it has written itself must not be what it expects now.
+      // The repeat of a call has to be the same call: it must not expect what it has written itself.
       if (read?.call !== call) read = { call, stored: await broker.messages.get(partition, storedId) };
       const { stored } = read;
       if (!stored || stored.state === 'finished') return 'not-found';
@@ -52,7 +52,7 @@ export async function editPayload(
 }
 
 /**
- * An envelope with another payload. If the envelope cannot be decoded, nothing of it can be kept, and there is a new one.
+ * Returns the envelope with another payload. If it cannot be decoded, nothing of it can be kept, and the result is a new one.
  *
  * @param now the broker's clock, epoch milliseconds
  * @throws SerializationError, PayloadTooLargeError

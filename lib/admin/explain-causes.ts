@@ -31,7 +31,7 @@ export const EXPLAIN_CAUSES = [
   'paused',
   /** No live process handles the topic, and nobody receives it. */
   'no-consumer',
-  /** No process owns its partition; not if the topic is received and all who do are busy, since then nobody need own it. */
+  /** No process owns its partition; not if the topic is received and all of its receivers are busy, since then none has to own it. */
   'no-owner',
   /** The owner of its partition sends no heartbeats. */
   'owner-silent',
@@ -59,10 +59,10 @@ export const EXPLAIN_CAUSES = [
  */
 export type ExplainCause = (typeof EXPLAIN_CAUSES)[number];
 
-/** Of a message that was found and has not ended. */
+/** Causes for a message that was found and has not ended. */
 type FoundCause = Exclude<ExplainCause, 'unknown-id' | 'finished'>;
 
-/** What is known of the place where a message was looked for. */
+/** Facts about the place where a message was looked for. */
 export interface SoughtPlace {
   readonly topic: string;
   readonly id: string;
@@ -72,26 +72,26 @@ export interface SoughtPlace {
   readonly meantTopic: string | undefined;
 }
 
-/** A message with all that says why it has not run. */
+/** A message with everything that explains why it has not run. */
 export interface Evidence extends SoughtPlace {
   readonly partition: number;
   readonly message: MessageLook;
-  /** The processes that live and handle the topic, or take part in it since somebody receives there. */
+  /** Live processes that handle the topic, or take part in it because someone receives there. */
   readonly handlers: readonly string[];
-  /** Those who receive the topic, or did so lately. */
+  /** Consumers that receive the topic, or did so recently. */
   readonly receivers: readonly SeenReceiver[];
-  /** The process that is stored as the owner of the partition. */
+  /** Process that is stored as the owner of the partition. */
   readonly owner: string | undefined;
   readonly isOwnerAlive: boolean;
-  /** What it has said of itself. */
+  /** State that the owner last reported. */
   readonly ownerState: ProcessState | undefined;
-  /** The limit of the topic that it waits for. */
+  /** Limit of the topic that the owner waits for. */
   readonly ownerWaitsFor: keyof Limits | undefined;
-  /** When it expires, epoch milliseconds; `undefined` if it does not, or that is not known. */
+  /** Time at which the message expires, in epoch milliseconds; `undefined` if it does not, or that is unknown. */
   readonly expiresAt: number | undefined;
 }
 
-/** When a cause holds, and what to do then. */
+/** Condition of a cause, and advice for it. */
 interface Rule {
   readonly holds: (evidence: Evidence) => boolean;
   /** As sentences. */
@@ -99,8 +99,7 @@ interface Rule {
 }
 
 /**
- * The rules, for a message that was found. A cause that is new stands in the list above at its place, and here; its facts come from
- * `broker.explain()`.
+ * Rules for a message that was found. Add a new cause at its place in the list above, and here; its facts come from `broker.explain()`.
  */
 const RULES: Readonly<Record<FoundCause, Rule>> = {
   dead: {
@@ -191,7 +190,7 @@ const RULES: Readonly<Record<FoundCause, Rule>> = {
   },
 };
 
-/** The causes that hold, in their order. What nothing keeps is about to be claimed: then there are none before it. */
+/** Returns the causes that hold, in order; `behind` if nothing holds the message back: it is about to be claimed. */
 export function causesOf(evidence: Evidence): readonly [FoundCause, ...FoundCause[]] {
   const causes = EXPLAIN_CAUSES.filter((cause) => cause !== 'unknown-id' && cause !== 'finished');
   const [first = 'behind', ...others] = causes.filter((cause) => RULES[cause].holds(evidence));
@@ -228,18 +227,18 @@ function adviseOnExpiry({ message: { now }, expiresAt }: Evidence): string {
   return ` It has expired at ${shown(expiresAt)}: the next process that hands messages of the topic out makes it a dead letter.`;
 }
 
-/** The process that runs a message; `undefined` if it does not run, or its partition has another owner by now. */
+/** Returns the process that runs a message; `undefined` if it does not run, or its partition has another owner by now. */
 export function runnerOf({ message: { state, token, owner }, owner: session }: Evidence): string | undefined {
   const isOwners = state === 'in-flight' && owner !== undefined && token.startsWith(`${epochOf(owner)}.`);
   return isOwners ? session : undefined;
 }
 
-/** The process that is stored as the owner of the partition of a message. */
+/** Returns the process that is stored as the owner of a message's partition. */
 export function ownerOfMessage({ owner }: MessageLook): string | undefined {
   return sessionOfOwner(owner);
 }
 
-/** Its lease has not ended, so it may be running. */
+/** Whether its lease has not ended, so that it may be running. */
 function isRunning({ state, at, now }: MessageLook): boolean {
   return state === 'in-flight' && at > now;
 }
@@ -253,7 +252,7 @@ function waitsForTime({ state, at, now }: MessageLook): boolean {
   return state === 'scheduled' && at > now;
 }
 
-/** Whether the topic is received and not handled, and nobody waits for messages of it now: then no process need own its partitions. */
+/** Whether the topic is received and not handled, and no consumer waits for its messages now: then no process has to own its partitions. */
 function isForReceivers({ receivers, handlers }: Evidence): boolean {
   const at = new Set(receivers.flatMap(({ sessions }) => sessions));
   const isReceived = receivers.some(({ state }) => state !== 'gone') && handlers.every((session) => at.has(session));

@@ -26,7 +26,7 @@ import {
 } from './explain-causes.js';
 
 /**
- * Why a message has not run, or what became of it.
+ * Explanation of why a message has not run, or of its outcome.
  *
  * @publicApi
  */
@@ -35,31 +35,31 @@ export interface Explanation {
   readonly cause: ExplainCause;
   /** The other causes that hold, in the same order: what would keep the message waiting without the first one. */
   readonly also: readonly ExplainCause[];
-  /** What the explanation is based on. */
+  /** Facts on which the explanation is based. */
   readonly facts: ExplainFacts;
-  /** What the cause means and what to do, in English. */
+  /** Meaning of the cause, and what to do, in English. */
   readonly advice: string;
 }
 
 /**
- * What an explanation is based on. A fact that is unknown or does not apply is `undefined`.
+ * Facts on which an explanation is based. A fact that is unknown or does not apply is `undefined`.
  *
  * @publicApi
  */
 export interface ExplainFacts {
-  /** Where it was looked for. */
+  /** Topic in which the message was looked for. */
   readonly topic: string;
-  /** Names the message. */
+  /** Id of the message. */
   readonly id: string;
   /** Its key; the id, if it was published without one. */
   readonly key: string | undefined;
-  /** Where it is in the topic. */
+  /** Its partition in the topic. */
   readonly partition: number | undefined;
   /** When the facts were read, on the Redis server's clock. */
   readonly at: Date | undefined;
   /** `'scheduled'`, `'in-flight'`, `'dead'` or `'finished'`. */
   readonly state: 'scheduled' | 'in-flight' | 'dead' | 'finished' | undefined;
-  /** When it is due, if it is scheduled; when it was due, if it is in flight: its handler has not begun before. */
+  /** When it is due, if it is scheduled; when it was due, if it is in flight: its handler did not begin earlier. */
   readonly dueAt: Date | undefined;
   /** When it expires, if it was published with `expireAfter` and was not delivered yet. */
   readonly expiresAt: Date | undefined;
@@ -69,7 +69,7 @@ export interface ExplainFacts {
   readonly diedAt: Date | undefined;
   /** When it ended, if it is finished and kept. */
   readonly finishedAt: Date | undefined;
-  /** What became of it, if it is finished and kept. */
+  /** Its outcome, if it is finished and kept. */
   readonly outcome: FinishedOutcome | undefined;
   /** When it was published. */
   readonly publishedAt: Date | undefined;
@@ -83,37 +83,37 @@ export interface ExplainFacts {
   readonly failure: Failure | undefined;
   /** `'cancelled'` or `'replaced'`, if that happened while it was in flight; it takes effect when its delivery ends. */
   readonly mark: 'cancelled' | 'replaced' | undefined;
-  /** The process that handles it, or has, if that can be told. */
+  /** Process that handles it or handled it, if that is known. */
   readonly runner: string | undefined;
-  /** How many messages of its partition are handed out before it, or would be if it was due. */
+  /** Number of messages of its partition that are handed out before it, or would be if it was due. */
   readonly before: number | undefined;
   /** In an ordered topic, the id of the message of its key that comes first. */
   readonly blockedBy: string | undefined;
   /** Whether its partition is paused. */
   readonly paused: boolean | undefined;
   /**
-   * Until when nothing of the topic begins, since somebody holds it, or a handler has met a rate limit.
+   * Time until which nothing of the topic begins, because someone holds it or a handler has met a rate limit.
    *
    * @see docs/guides/limits.md#handling-429
    */
   readonly heldUntil: Date | undefined;
-  /** Which limit of its key or of the topic it waits for: how many begin (`'rate'`), or how many are in flight (`'inFlight'`). */
+  /** Limit of its key or of the topic that it waits for: how many begin (`'rate'`), or how many are in flight (`'inFlight'`). */
   readonly limit: 'rate' | 'inFlight' | undefined;
-  /** The live processes that handle the topic, or take part in it because somebody receives there. */
+  /** Live processes that handle the topic, or take part in it because someone receives there. */
   readonly handlers: readonly string[];
   /**
-   * Who receives the topic, or did so in the last 15 minutes, as `fleet()` lists them.
+   * Consumers that receive the topic, or did so in the last 15 minutes, as `fleet()` lists them.
    *
    * @see docs/reference/admin.md#fleet
    */
   readonly receivers: readonly FleetReceiver[];
-  /** The process that is stored as the owner of its partition. */
+  /** Process that is stored as the owner of its partition. */
   readonly owner: string | undefined;
   /** Whether that process is alive, by its heartbeats. */
   readonly ownerAlive: boolean | undefined;
   /** Most handler calls of the owner at once. */
   readonly ownerConcurrency: number | undefined;
-  /** How many handler calls of the owner ran at its latest heartbeat. */
+  /** Number of handler calls of the owner that ran at its latest heartbeat. */
   readonly ownerBusy: number | undefined;
 }
 
@@ -193,7 +193,7 @@ interface EndedMessage {
   readonly message: StoredMessage;
 }
 
-/** A message expires only before its first delivery. What its topic or its handler says of that is not known here. */
+/** Returns when a message expires, which it only does before its first delivery. Settings of its topic or handler are unknown here. */
 async function expiryOf(broker: Broker, { partition, storedId, message }: FoundMessage): Promise<number | undefined> {
   const { state, at, deliveries } = message;
   if (state !== 'scheduled' || deliveries > 0) return undefined;

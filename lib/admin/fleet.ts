@@ -30,7 +30,7 @@ export interface Fleet {
   readonly at: Date;
   /** The live processes that handle messages, or from which they are received, sorted by name. */
   readonly processes: readonly FleetProcess[];
-  /** Those who receive messages from them, or did so in the last 15 minutes, sorted by topic and name. */
+  /** Consumers that receive messages from them, or did so in the last 15 minutes, sorted by topic and name. */
   readonly receivers: readonly FleetReceiver[];
   /** What all processes did, including those that have gone, by topic. Only topics with any work are listed. */
   readonly topics: readonly FleetTopic[];
@@ -75,7 +75,7 @@ export interface FleetProcess {
 }
 
 /**
- * Somebody who receives messages of a topic, in an application or over the gateway, as their processes have said last.
+ * A consumer that receives messages of a topic, in an application or over the gateway, as its processes last reported.
  *
  * @publicApi
  */
@@ -88,7 +88,7 @@ export interface FleetReceiver {
   readonly state: ReceiverState;
   /** Its calls that wait for messages. */
   readonly waiting: number;
-  /** Messages that it has: received, not settled as far as is known, and their leases last. */
+  /** Messages that it holds: received, not known to be settled, and with leases that have not ended. */
   readonly holding: number;
   /** When it asked for messages last; now, if it waits for some. */
   readonly seenAt: Date;
@@ -97,7 +97,7 @@ export interface FleetReceiver {
 }
 
 /**
- * A topic that a process handles, or takes part in since somebody receives there.
+ * A topic that a process handles, or takes part in because someone receives there.
  *
  * @publicApi
  */
@@ -153,7 +153,7 @@ export interface WorkLateness {
   readonly p50: number;
   /** 99 % of them were not. */
   readonly p99: number;
-  /** The exact greatest one. */
+  /** The exact maximum. */
   readonly max: number;
 }
 
@@ -185,12 +185,12 @@ export async function lookAtFleet(dependencies: AdminDependencies, options: Flee
   };
 }
 
-/** Tells what this process did, so that it is seen at once. What cannot be told now makes a look no worse than that of another process. */
+/** Reports what this process did, so that it shows at once. If that fails, the view is no worse than from another process. */
 export async function tellOwn({ clock, timeout, reportOwn }: AdminDependencies): Promise<void> {
   if (reportOwn) await within(clock, timeout, reportOwn()).catch(() => {});
 }
 
-/** What was done in a minute, by whom and for what. */
+/** Work done in a minute, by process and by topic. */
 interface WorkOfMinute {
   /** Epoch milliseconds. */
   readonly at: number;
@@ -199,7 +199,7 @@ interface WorkOfMinute {
   readonly byTopic: ReadonlyMap<string, readonly ReportedWork[]>;
 }
 
-/** The last minutes, the one under way last. */
+/** Reads the work of the last minutes; the current minute comes last. */
 async function readWork(
   dependencies: AdminDependencies,
   { now, minutes, topic }: { readonly now: number; readonly minutes: number; readonly topic: string | undefined },
@@ -249,7 +249,7 @@ export function toReceiver({ sessions, seenAt, ...receiver }: SeenReceiver): Fle
   return { ...receiver, seenAt: toDate(seenAt), processes: sessions };
 }
 
-/** Sums up what was done within a time. */
+/** Sums up the work of a span. */
 function toMinute({ at, seconds }: Pick<WorkOfMinute, 'at' | 'seconds'>, work: readonly TopicWork[] = []): WorkMinute {
   const sum = (value: (one: TopicWork) => number): number => work.reduce((total, one) => total + value(one), 0);
   const all = new Lateness();
@@ -267,7 +267,7 @@ function toMinute({ at, seconds }: Pick<WorkOfMinute, 'at' | 'seconds'>, work: r
 }
 
 /**
- * What was done for a topic over days, the earliest first; see `DelayQueueAdmin.history()`.
+ * Reads the work done for a topic over days, the earliest first; see `DelayQueueAdmin.history()`.
  *
  * @throws BrokerUnavailableError
  */

@@ -1,5 +1,5 @@
-// What operators give and get, `nestjs-delay-queue/admin`: what is not named here may change at any time. The classes that they call are in
-// the package's main entry.
+// Types that operators pass and receive, `nestjs-delay-queue/admin`: anything not named here can change at any time. The classes that they
+// call are in the package's main entry.
 
 // Topics and messages
 export type {
@@ -32,7 +32,7 @@ export type { DeadLetterFilter } from './dead-letter-filter.js';
 export type { DeadLetterGroup, DeadLetterGroups } from './dead-letter-groups.js';
 export type { EditResult } from './edit-payload.js';
 
-// Who did what
+// Audit log
 export {
   AUDITED_ACTIONS,
   type ActionOptions,

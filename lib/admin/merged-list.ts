@@ -7,39 +7,39 @@ import { partitionsOf } from '../store/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import type { Positions } from './peek-cursor.js';
 
-/** About how much is fetched at a time over all partitions, in characters. */
+/** Approximate size of one fetch over all partitions, in characters. */
 export const MAX_PAGE_LENGTH = 1024 * 1024;
 
-/** What a partition is asked for at least, so that one that has all the messages does not take many calls. */
+/** Least that a partition is asked for, so that one that has all the messages does not take many calls. */
 const MIN_MESSAGES_PER_CALL = 20;
 const MIN_BYTES_PER_CALL = 64 * 1024;
 
-/** Most calls in a row that bring nothing from a partition, before the list is left for now. */
+/** Most consecutive calls that bring nothing from a partition before the list gives up for now. */
 const MAX_EMPTY_CALLS = 10;
 
-/** Which messages are listed, and from where on. */
+/** Messages to list, and the position to start from. */
 export interface ListedMessages {
   readonly topic: string;
   readonly config: Pick<TopicConfig, 'partitions' | 'order' | 'limits'>;
   readonly state: PeekedState;
   readonly tag?: string | undefined;
-  /** Only the partition in which the messages of this key are. */
+  /** Restricts the list to the partition of this key. */
   readonly key?: string | undefined;
-  /** Of those that wait, only what is due at this time or later; epoch milliseconds. By tag there is no such order, so it is left to the caller. */
+  /** Earliest due time of waiting messages, in epoch milliseconds. Lists by tag have no such order, so there it is left to the caller. */
   readonly from?: number | undefined;
-  /** About how many are wanted. */
+  /** Approximate number of wanted messages. */
   readonly wanted: number;
   readonly start: Positions;
 }
 
 /**
- * Whether messages wait in two lists in each partition: those that others of their key, or its limits, keep waiting have one of their own.
+ * Whether messages wait in two lists per partition: those held back by others of their key, or by its limits, have a list of their own.
  */
 export function hasBlocked({ order, limits }: Pick<TopicConfig, 'order' | 'limits'>): boolean {
   return order !== undefined || (limits !== undefined && keyLimits(limits) !== undefined);
 }
 
-/** Where the list of those that wait begins with what is due at this time: an id is longer than this. */
+/** Returns the position in the list of waiting messages right before those due at this time: every id is longer than this one. */
 export function placeBefore(from: number): Position {
   return { at: from, storedId: '\0' };
 }
@@ -75,15 +75,15 @@ export class MergedList {
     return this.#lists.every((list) => list.ended);
   }
 
-  /** How far each list was listed. */
+  /** Position reached in each list. */
   get positions(): Positions {
     return new Map(this.#lists.flatMap(({ place, position }) => (position ? [[place, position] as const] : [])));
   }
 
   /**
-   * Fetches what is needed to tell which message is the next one.
+   * Fetches what is needed to determine the next message.
    *
-   * @returns whether that can be told; if not, many calls have brought nothing
+   * @returns whether it can be determined; if not, many calls have brought nothing
    * @throws BrokerUnavailableError
    */
   async fill(): Promise<boolean> {
@@ -92,7 +92,7 @@ export class MergedList {
     return !hungry.some((list) => list.hungry);
   }
 
-  /** The next message; `undefined` if there is none any more. To be called after {@link fill}. */
+  /** Takes the next message; `undefined` if there is none left. Call this after {@link fill}. */
   take(): { readonly partition: Partition; readonly stored: StoredMessage } | undefined {
     const list = this.#lists.reduce<PartitionList | undefined>((best, each) => {
       if (!each.first) return best;
@@ -113,20 +113,20 @@ function hasLowerId(a: StoredMessage, b: StoredMessage): boolean {
 
 type FetchMessages = (after: Position | undefined) => Promise<PeekedMessages>;
 
-/** A list of messages of one partition, in their order: what was fetched and not listed yet, and how far it is listed. */
+/** An ordered list of messages of one partition: those fetched and not listed yet, and the position reached. */
 class PartitionList {
   readonly partition: Partition;
-  /** Names this list in a cursor. */
+  /** Number of this list in a cursor. */
   readonly place: number;
   readonly #fetch: FetchMessages;
   readonly #fetched: StoredMessage[] = [];
-  /** Of what was listed last. */
+  /** Position of the message listed last. */
   #position: Position | undefined;
-  /** Behind what was fetched last. */
+  /** Position after the messages fetched last. */
   #next: Position | undefined;
   #more = true;
 
-  /** @param start the list begins behind this place */
+  /** @param start position after which the list begins */
   constructor(partition: Partition, place: number, start: Position | undefined, fetch: FetchMessages) {
     this.partition = partition;
     this.place = place;
@@ -134,7 +134,7 @@ class PartitionList {
     this.#position = this.#next = start;
   }
 
-  /** It has to be filled before anything can be said of its first message. */
+  /** Whether it has to be filled before its first message is known. */
   get hungry(): boolean {
     return this.#more && this.#fetched.length === 0;
   }
@@ -147,7 +147,7 @@ class PartitionList {
     return this.#fetched[0];
   }
 
-  /** Where to go on another time; `undefined` if nothing was listed. */
+  /** Position to continue from later; `undefined` if nothing was listed. */
   get position(): Position | undefined {
     return this.hungry ? this.#next : this.#position;
   }

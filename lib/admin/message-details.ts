@@ -14,38 +14,38 @@ import { fromStoredId } from '../messages/stored-id.js';
  * @publicApi
  */
 export interface MessageDetails {
-  /** Names the message. */
+  /** Id of the message. */
   readonly id: string;
   /** Its key; the id, if it was published without one. */
   readonly key: string;
-  /** Where it was published. */
+  /** Topic to which it was published. */
   readonly topic: string;
-  /** Where it is in the topic. */
+  /** Its partition in the topic. */
   readonly partition: number;
-  /** Where it is. `'finished'`: it has ended, and the topic's option `finished` keeps what became of it. */
+  /** Its state. `'finished'`: it has ended, and the topic's option `finished` keeps its outcome. */
   readonly state: 'scheduled' | 'in-flight' | 'dead' | 'finished';
   /**
-   * Finished: what became of it.
+   * Finished: its outcome.
    *
    * @see docs/guides/finished.md
    */
   readonly outcome: FinishedOutcome | undefined;
   /** Scheduled: when it is due. In flight: when its lease ends. Dead: when it died. Finished: when it ended. */
   readonly at: Date;
-  /** When it was published, by its publisher's estimate of the Redis server's clock; `undefined` if what is stored cannot be decoded. */
+  /** When it was published, by its publisher's estimate of the Redis server's clock; `undefined` if the stored message cannot be decoded. */
   readonly publishedAt: Date | undefined;
-  /** In flight or finished: when it was due last. Its handler has not begun before. `undefined` if that is not known. */
+  /** In flight or finished: when it was last due. Its handler did not begin earlier. `undefined` if that is unknown. */
   readonly dueAt: Date | undefined;
-  /** Finished: how long the last handler call ran, in milliseconds; `undefined` if it was never called, or that is not known. */
+  /** Finished: duration of the last handler call, in milliseconds; `undefined` if it was never called, or that is unknown. */
   readonly duration: number | undefined;
-  /** Finished: names the process that has handled it; `undefined` if none has, or that is not known. */
+  /** Finished: name of the process that handled it; `undefined` if none did, or that is unknown. */
   readonly process: string | undefined;
-  /** What was published; `undefined` if what is stored cannot be decoded, or this process lacks its serializer: `raw` has it. */
+  /** The published payload; `undefined` if it cannot be decoded, or this process lacks its serializer: `raw` has it. */
   readonly payload: unknown;
-  /** As they were published. */
+  /** Headers as they were published. */
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * What it can be found by. Finished messages are not found by their tags any more.
+   * Tags by which it can be found. Finished messages can no longer be found by their tags.
    *
    * @see docs/guides/tags.md
    */
@@ -54,17 +54,17 @@ export interface MessageDetails {
   readonly deliveries: number;
   /** Attempts spent so far. */
   readonly attempts: number;
-  /** The attempts that it may have, if it was published with the option; otherwise its handler or its topic decides. */
+  /** Most attempts, if it was published with the option; otherwise its handler or its topic decides. */
   readonly maxAttempts: number | undefined;
-  /** How long it waits after a failed attempt, if it was published with the option; times are milliseconds. */
+  /** Wait after a failed attempt, if it was published with the option; times are milliseconds. */
   readonly backoff: StoredBackoff | undefined;
   /** The longest run of its handler in milliseconds, if it was published with the option. */
   readonly timeout: number | undefined;
   /** How long after its due time it expires, in milliseconds, if it was published with the option. */
   readonly expireAfter: number | undefined;
-  /** Why it is dead, or why the latest attempt that failed did. */
+  /** Why it is dead, or why its latest failed attempt failed. */
   readonly failure: Failure | undefined;
-  /** The latest attempts that failed, the last one first; at most 10. An attempt that crashed has no entry. */
+  /** The latest failed attempts, the last one first; at most 10. An attempt that crashed has no entry. */
   readonly history: readonly FailedAttempt[];
   /**
    * In an ordered topic, the id of the message of the same key that has to be done before this one; `undefined` if nothing is in the
@@ -77,10 +77,10 @@ export interface MessageDetails {
   readonly raw: string;
 }
 
-/** A message as somebody gets to see it in a list, who may not get to see all of it. */
+/** A message in a list, for a viewer who may not be allowed to see all of it. */
 export type ListedMessage = Omit<MessageDetails, 'raw'> & Partial<Pick<MessageDetails, 'raw'>>;
 
-/** Makes of a message what is listed of it. What is found, and where a page ends, depends on nothing else. */
+/** Returns the part of a message that is listed. Matches and page ends depend on nothing else. */
 export type View<T extends ListedMessage> = (message: MessageDetails) => T;
 
 export function toDetails(

@@ -44,7 +44,7 @@ export interface MessageFilter {
   readonly all?: true | undefined;
 }
 
-/** A filter that was checked. Times are epoch milliseconds. */
+/** A checked filter. Times are epoch milliseconds. */
 export interface CheckedMessageFilter extends Pick<MessageFilter, 'tag' | 'key'> {
   /** In lower case. */
   readonly text: string | undefined;
@@ -57,8 +57,8 @@ const PROPERTIES: readonly (keyof MessageFilter)[] = ['tag', 'key', 'text', 'fie
 const MAX_TEXT_LENGTH = 1000;
 
 /**
- * @param states in which messages are looked for
- * @throws InvalidArgumentError if it is no filter, says nothing, or asks for what messages of these states do not have
+ * @param states states in which messages are looked for
+ * @throws InvalidArgumentError if it is not a filter, is empty, or asks for something that messages in these states do not have
  */
 export function checkedMessageFilter(
   filter: MessageFilter,
@@ -85,7 +85,7 @@ export function checkedMessageFilter(
   return { tag, key, text: text?.toLowerCase(), field: field && checkedField(field), from, to };
 }
 
-/** @throws InvalidArgumentError unless it is a tag, by which messages of these states can be listed */
+/** @throws InvalidArgumentError unless it is a tag, and messages in these states can be listed by tag */
 export function assertListedTag(tag: unknown, states: readonly PeekedState[]): asserts tag is string {
   assertTag('tag', tag);
   if (!states.includes('finished')) return;
@@ -95,9 +95,9 @@ export function assertListedTag(tag: unknown, states: readonly PeekedState[]): a
 }
 
 /**
- * A value that was looked up and is not there must not widen what is meant to all there is.
+ * Refuses a filter that selects nothing in particular: a value that was looked up and is missing must not widen it to everything.
  *
- * @param what is to be chosen, in the plural
+ * @param what noun for what is selected, in the plural
  * @param rest the filter without its property `all`
  * @throws InvalidArgumentError
  */
@@ -110,7 +110,7 @@ export function assertSaysWhich(what: string, all: unknown, rest: object): void 
   );
 }
 
-/** Whether the filter means a message that carries its tag. */
+/** Whether a message that carries the filter's tag matches the filter. */
 export function fits(
   topic: string,
   serializer: PayloadSerializer | undefined,
@@ -124,12 +124,12 @@ export function fits(
   return fitsContent({ id, failure: stored.failure, payload, raw: stored.envelope }, filter);
 }
 
-/** Whether the filter means a message as far as nothing of its content has to be known for that. */
+/** Whether a message matches the parts of the filter that do not depend on its content. */
 export function fitsOutside(stored: StoredMessage, filter: CheckedMessageFilter): boolean {
   return (filter.key === undefined || fromStoredId(stored.storedId).key === filter.key) && isDueWithin(stored, filter);
 }
 
-/** Whether what a message contains is what the filter asks for. */
+/** Whether the content of a message matches the filter. */
 export function fitsContent(
   { id, failure, payload, raw }: Pick<ListedMessage, 'id' | 'failure' | 'payload' | 'raw'>,
   { text, field }: Pick<CheckedMessageFilter, 'text' | 'field'>,
@@ -144,7 +144,7 @@ export function failureHas(failure: Failure | undefined, text: string): boolean 
   return [failure?.name, failure?.code, failure?.message].some((one) => one?.toLowerCase().includes(text));
 }
 
-/** How much of a page a message takes, in characters. */
+/** Returns the share of a page that a message takes, in characters. */
 export function lengthOf({ raw, payload }: ListedMessage): number {
   return (raw ?? textOf(payload) ?? '').length;
 }
@@ -158,7 +158,7 @@ function isDueWithin(
   return due !== undefined && due >= from && due < to;
 }
 
-/** `undefined` if it has no form in JSON: a serializer may have made anything. */
+/** Returns the payload as JSON; `undefined` if it has no JSON form: a serializer can produce anything. */
 function textOf(payload: unknown): string | undefined {
   try {
     return JSON.stringify(payload);
@@ -167,7 +167,7 @@ function textOf(payload: unknown): string | undefined {
   }
 }
 
-/** What stands there, as text; `undefined` if nothing does, or an object. */
+/** Returns the value at the path as text; `undefined` if there is none, or it is an object. */
 function valueAt(payload: unknown, path: readonly string[]): string | undefined {
   let value = payload;
   for (const name of path) {

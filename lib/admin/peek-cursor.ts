@@ -3,12 +3,12 @@ import { describe } from '../checks/describe.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { MAX_PARTITIONS } from '../checks/limits.js';
 
-/** How far each list was listed, by its number; one that was not listed yet is missing. A partition has two lists at most. */
+/** Position reached in each list, by its number; a list that was not begun is missing. A partition has two lists at most. */
 export type Positions = ReadonlyMap<number, Position>;
 
 const MAX_LISTS = 2 * MAX_PARTITIONS;
 
-/** What a cursor was made for. */
+/** The list that a cursor was made for. */
 export interface ListedPart {
   readonly topic: string;
   readonly state: PeekedState;
@@ -22,8 +22,8 @@ export function encodeCursor({ topic, ...part }: ListedPart, positions: Position
 }
 
 /**
- * @param method that has returned it
- * @throws InvalidArgumentError if it was not made by {@link encodeCursor} for the same
+ * @param method name of the method that returned it
+ * @throws InvalidArgumentError unless {@link encodeCursor} made it for the same list
  */
 export function decodeCursor(cursor: unknown, { topic, ...part }: ListedPart, method = 'peek'): Positions {
   const parts = typeof cursor === 'string' ? parse(cursor) : undefined;

@@ -8,7 +8,7 @@ import { MAX_PAGE_LENGTH, MergedList } from './merged-list.js';
 import { decodeCursor, encodeCursor } from './peek-cursor.js';
 
 /**
- * Which messages `peek()` lists. `'due'`: scheduled messages whose time has come and that don't wait behind others of their key.
+ * Messages that `peek()` lists. `'due'`: scheduled messages whose time has come and that don't wait behind others of their key.
  * `'finished'`: messages that have ended and are kept.
  *
  * @publicApi
@@ -40,11 +40,11 @@ export interface PeekOptions {
 export interface PeekPage {
   /** In order of {@link MessageDetails.at}, by tag in order of ids; fewer than {@link PeekOptions.limit} if they are large, and at the end. */
   readonly messages: readonly MessageDetails[];
-  /** For the next page; `undefined` if this is the last one. */
+  /** Cursor of the next page; `undefined` if this is the last one. */
   readonly cursor: string | undefined;
 }
 
-/** A page of what is listed of messages. */
+/** A page of messages as a view shows them. */
 export type Peeked<T> = Omit<PeekPage, 'messages'> & { readonly messages: readonly T[] };
 
 export const PEEK_STATES = [

@@ -17,7 +17,7 @@ import { MAX_PAGE_LENGTH, MergedList } from './merged-list.js';
 import { type ListedPart, type Positions, decodeCursor, encodeCursor } from './peek-cursor.js';
 
 /**
- * How `search()` looks for messages.
+ * Options of `search()`.
  *
  * @publicApi
  */
@@ -47,13 +47,13 @@ export interface SearchOptions {
 export interface SearchPage {
   /** Grouped by state, each in the order of `peek()`. It can be empty although the search is not over. */
   readonly messages: readonly MessageDetails[];
-  /** How many messages the call has read. */
+  /** Number of messages that the call has read. */
   readonly read: number;
-  /** For the next call; `undefined` if all messages were read. */
+  /** Cursor for the next call; `undefined` if all messages were read. */
   readonly cursor: string | undefined;
 }
 
-/** A page of what is listed of messages. */
+/** A page of messages as a view shows them. */
 export type Found<T> = Omit<SearchPage, 'messages'> & { readonly messages: readonly T[] };
 
 type State = MessageDetails['state'];
@@ -65,7 +65,7 @@ const DEFAULT_MAX_READ = 5000;
 const MOST_READ = 100_000;
 
 /**
- * Looks for messages that a filter means, for as long as it may.
+ * Searches for messages that match a filter, for as long as the options allow.
  *
  * @throws InvalidArgumentError, BrokerUnavailableError
  */
@@ -93,7 +93,7 @@ export async function search<T extends ListedMessage>(
       wanted: MAX_BATCH,
       start: positions,
     });
-    // What comes behind a message that is due too late is due later still.
+    // Messages after one that is due too late are due later still.
     let isOver = false;
     while (!isOver) {
       const isEnough = messages.length === limit || length >= MAX_PAGE_LENGTH || read === maxRead || signal.aborted;
@@ -153,7 +153,7 @@ function statesOf(filter: MessageFilter | null, states: unknown): readonly State
   return [...new Set(states as State[])];
 }
 
-/** A state, and how far its lists were listed; nothing behind it if not at all. */
+/** Makes a cursor of a state and the positions in its lists; nothing follows the state if no list was begun. */
 function cursorOf(part: ListedPart, positions: Positions): string {
   return `${part.state}.${positions.size === 0 ? '' : encodeCursor(part, positions)}`;
 }

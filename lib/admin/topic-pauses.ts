@@ -8,8 +8,8 @@ import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 
 /**
- * Pauses, holds and resumes topics. In each partition one call is made after the other, so that a delayed copy of one changes nothing once a later
- * one was served.
+ * Pauses, holds and resumes topics. Each partition gets one call after the other, so that a delayed copy of a call changes nothing once a
+ * later one was served.
  */
 export class TopicPauses {
   readonly #dependencies: Pick<AdminDependencies, 'broker' | 'clock' | 'timeout'>;
@@ -28,7 +28,7 @@ export class TopicPauses {
 
   /**
    * @param delay milliseconds
-   * @returns until when all partitions are held, epoch milliseconds
+   * @returns end of the hold of all partitions, in epoch milliseconds
    */
   async hold(topic: TopicRef, delay: number): Promise<number> {
     return Math.min(

@@ -12,12 +12,12 @@ import {
 } from './ask-partitions.js';
 
 /**
- * What a topic, or one of its partitions, holds.
+ * Counts of a topic, or of one of its partitions.
  *
  * @publicApi
  */
 export interface TopicCounts {
-  /** Messages that wait; those that are due, or blocked, are among them. */
+  /** Waiting messages, including those that are due or blocked. */
   readonly scheduled: number;
   /** Messages whose time has come and that no process has claimed yet. */
   readonly due: number;
@@ -28,7 +28,7 @@ export interface TopicCounts {
    * @see docs/guides/limits.md#limits-per-key
    */
   readonly blocked: number;
-  /** Of those that are blocked, the ones whose time has come. They are late like those that are `due`, and start once others of their key end. */
+  /** Blocked messages whose time has come. They are late like those that are `due`, and start once others of their key end. */
   readonly blockedDue: number;
   /** Messages that are being handled. */
   readonly inFlight: number;
@@ -44,25 +44,25 @@ export interface TopicCounts {
   readonly retrying: number;
   /** The earliest due time; `undefined` if nothing waits that could be delivered then. */
   readonly nextDueAt: Date | undefined;
-  /** The earliest due time among those that are due; `undefined` if none is. Its age tells how late handling is. */
+  /** The earliest due time among those that are due; `undefined` if none is. Its age shows how late handling is. */
   readonly oldestDueAt: Date | undefined;
   /** The earliest due time among those that are due and blocked; `undefined` if none is. */
   readonly oldestBlockedDueAt: Date | undefined;
-  /** Whether nothing is handed out until somebody resumes it; for a topic, whether any of its partitions is paused. */
+  /** Whether nothing is handed out until someone resumes it; for a topic, whether any of its partitions is paused. */
   readonly paused: boolean;
   /**
-   * Until when nothing is handed out, since somebody holds the topic or a handler has met a rate limit; `undefined` if that is not so. For a
+   * Time until which nothing is handed out, because someone holds the topic or a handler has met a rate limit; `undefined` if neither. For a
    * topic, that of the partition that is held longest.
    *
    * @see docs/guides/limits.md#handling-429
    */
   readonly heldUntil: Date | undefined;
-  /** What has happened since the topic was first used. */
+  /** Counters of events since the topic was first used. */
   readonly counters: TopicCounters;
 }
 
 /**
- * What has happened since the topic was first used. The counters only grow, and are kept in Redis.
+ * Counters of events since the topic was first used. They only grow, and are kept in Redis.
  *
  * @publicApi
  */
@@ -79,7 +79,7 @@ export interface TopicCounters {
   readonly dead: number;
   /** Messages that were cancelled or drained. */
   readonly cancelled: number;
-  /** Of those that became dead letters, the ones that were not delivered within `expireAfter`. */
+  /** Messages that became dead letters because they were not delivered within `expireAfter`. */
   readonly expired: number;
   /** Outcomes that came after the lease had ended, and changed nothing. */
   readonly stale: number;
@@ -88,52 +88,52 @@ export interface TopicCounters {
 }
 
 /**
- * What a partition holds, and who consumes it.
+ * Counts of a partition, and its owner.
  *
  * @publicApi
  */
 export interface PartitionStatus extends TopicCounts {
   /** Its number, from 0. */
   readonly partition: number;
-  /** Names the process that owns it; `undefined` if none does, or its session has ended. */
+  /** Name of the process that owns it; `undefined` if none does, or its session has ended. */
   readonly owner: string | undefined;
 }
 
 /**
- * What a topic holds, in sum and by partition.
+ * Counts of a topic, in total and by partition.
  *
  * @publicApi
  */
 export interface TopicStats extends TopicCounts {
   /** The topic that is counted. */
   readonly topic: string;
-  /** Those that have answered, ascending. */
+  /** Partitions that answered, ascending. */
   readonly partitions: readonly PartitionStatus[];
   /**
-   * The partitions that have not answered in time, since their shard of a Redis Cluster is away: what they hold is in none of the counts.
-   * Empty if the counts are complete.
+   * Partitions that did not answer in time, because their shard of a Redis Cluster is down. No count includes their messages. Empty if the
+   * counts are complete.
    */
   readonly unreachable: readonly number[];
 }
 
-/** A message that has waited for longer than this after it was due is late, in milliseconds. */
+/** Time after the due time beyond which a waiting message is late, in milliseconds. */
 export const LATE = 10_000;
 
-/** The earliest due time of all whose time has come and that have not begun, also behind others of their key. */
+/** Returns the earliest due time of all messages that are due and have not begun, including those behind others of their key. */
 export function oldestOverdueOf(counts: Pick<TopicCounts, 'oldestDueAt' | 'oldestBlockedDueAt'>): Date | undefined {
   return earliest([counts.oldestDueAt, counts.oldestBlockedDueAt]);
 }
 
-/** A topic, and what it holds or why that cannot be told. */
+/** A topic with its counts, or with the error that prevented the count. */
 export type CountedTopic =
   | { readonly topic: string; readonly stats: TopicStats }
   | { readonly topic: string; readonly stats?: undefined; readonly error: unknown };
 
 /**
- * Counts what topics hold. One that cannot be counted, since what is stored of it is damaged or its shard is away, does not keep the
+ * Counts what topics hold. A topic that cannot be counted, because its stored data is damaged or its shard is down, does not keep the
  * others from being counted.
  *
- * @throws BrokerUnavailableError if it cannot be told which processes live
+ * @throws BrokerUnavailableError if the live processes cannot be determined
  */
 export async function countTopics(dependencies: AdminDependencies, topics: readonly string[]): Promise<CountedTopic[]> {
   const { broker } = dependencies;

@@ -21,21 +21,21 @@ import { toDetails } from './message-details.js';
 import { type CheckedMessageFilter, type MessageFilter, checkedMessageFilter, fits } from './message-filter.js';
 import { hasBlocked, placeBefore } from './merged-list.js';
 
-/** When a page of messages ends, in characters: every partition may have one at hand. */
+/** Size at which a page of messages ends, in characters: every partition can have one in memory. */
 const MAX_PAGE_LENGTH = 128 * 1024;
 
 /** Called before the first step. */
 type Begin = () => Promise<void>;
 
-/** What happens to messages that wait. */
+/** A change to waiting messages. */
 interface Change {
-  /** Whether it is not as it is to be already. @defaultValue it is not */
+  /** Whether a message still needs the change. @defaultValue always */
   readonly isMeant?: (partition: Partition, stored: StoredMessage) => boolean;
-  /** Whether it may have one wait behind another that had waited before it. */
+  /** Whether it can make a message wait behind another one that had waited behind it. */
   readonly moves: boolean;
-  /** Whether messages in flight are meant too. */
+  /** Whether it includes messages in flight. */
   readonly inFlight?: boolean;
-  /** Makes the call for one message; answers whether it has changed it. */
+  /** Makes the call for one message; returns whether it changed the message. */
   readonly apply: (partition: Partition, call: CallId, storedId: string) => Promise<boolean>;
 }
 
@@ -45,7 +45,7 @@ interface List {
   readonly blocked: boolean;
 }
 
-/** Cancels and moves the messages that a filter means: page by page, and with a call for each message. */
+/** Cancels and moves the messages that match a filter: page by page, with one call per message. */
 export class WaitingMessages {
   readonly #dependencies: AdminDependencies;
 
@@ -90,7 +90,7 @@ export class WaitingMessages {
     const meant = checkedMessageFilter(filter, ['scheduled']);
     const { broker } = this.#dependencies;
     const due = requiredDueTime(when, broker.now());
-    // One time for all of them tells which ones were moved, wherever they are met again.
+    // One time for all of them identifies those already moved, wherever they turn up again.
     const at = 'at' in due ? due.at : Math.ceil(broker.now() + due.after);
     return this.#change(
       topic,
@@ -109,7 +109,7 @@ export class WaitingMessages {
     const checked = checkedOptionsOf('runNow', options);
     const meant = checkedMessageFilter(filter, ['scheduled']);
     const { broker } = this.#dependencies;
-    // What is due already comes first in the lists, and may be most of them.
+    // Messages that are due already come first in the lists, and can be most of them.
     const from = Math.max(meant.from ?? 0, Math.floor(broker.now()));
     return this.#change(
       topic,
@@ -149,7 +149,7 @@ export class WaitingMessages {
     { filter, change, size }: { filter: CheckedMessageFilter; change: Change; size: number },
   ): AsyncGenerator<BulkStep, void> {
     const serializer = this.#dependencies.serializerOf(partition.topic);
-    /** A lease that is renewed moves its message, so that it may be met again. */
+    /** Ids of messages met in flight: the renewal of a lease moves its message, so that it can turn up again. */
     const running = new Set<string>();
     for (const list of lists) {
       for await (const page of this.#pagesOf(partition, list, filter)) {
@@ -180,7 +180,7 @@ export class WaitingMessages {
     };
   }
 
-  /** A list page by page. What was there all along and keeps its place is read once. */
+  /** Reads a list page by page. Messages that were there all along and keep their places are read once. */
   async *#pagesOf(
     partition: Partition,
     list: List,
@@ -200,8 +200,8 @@ export class WaitingMessages {
 }
 
 /**
- * The lists of a partition in an order in which none is missed. The next message of a key leaves those that are blocked once the one before it
- * is gone, so these are read first. If one of them is moved before the head of its key, that one is blocked behind it, so they are read again.
+ * Returns the lists of a partition in an order that misses no message. The next message of a key leaves the blocked ones once the one before
+ * it is gone, so these are read first. If one of them is moved before the head of its key, that head becomes blocked, so they are read again.
  */
 function listsOf(
   config: TopicConfig,

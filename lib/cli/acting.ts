@@ -15,7 +15,7 @@ import { example } from './program.js';
 import { shown } from './text.js';
 import { shownTime } from './times.js';
 
-/** The commands of all actions on one of these. */
+/** Returns the commands of all actions on one of these targets. */
 export function actingOn(...targets: readonly Target[]): AddCommand[] {
   return ACTIONS.filter(({ target }) => targets.includes(target)).map(
     (action) => (program, cli) => addAction(program, cli, action),
@@ -158,7 +158,7 @@ function onSchedule(parent: CommandUnknownOpts, cli: Cli, action: On<'schedule'>
 const RATE = ['--rate <number>', 'most messages a second; without it as fast as it goes', toNumber] as const;
 const DRY_RUN = ['--dry-run', 'count them, and change nothing'] as const;
 
-/** Says what a command does, and adds the flags of what it takes. */
+/** Describes a command, and adds the flags of its inputs. */
 function tell(command: CommandUnknownOpts, action: NamedAction): CommandUnknownOpts {
   const name = `${action.target === 'schedule' ? 'schedules ' : ''}${action.command}`;
   const [first, ...others] = action.examples;
@@ -169,7 +169,7 @@ function tell(command: CommandUnknownOpts, action: NamedAction): CommandUnknownO
     .addHelpText('after', example(`${name} ${first}`, ...others.map((one) => `${name} ${one}`)));
 }
 
-/** @throws CliError if it is not said when, or twice */
+/** @throws CliError if the time is missing or given twice */
 async function inputOf(
   command: CommandUnknownOpts,
   { terminal }: Cli,
@@ -194,7 +194,7 @@ const UNCHANGED = {
   dead: "is a dead letter: 'requeue' schedules it again",
 } as const;
 
-/** Changes a message, and says what became of it. */
+/** Changes a message, and prints the outcome. */
 async function changeOne(cli: Cli, queues: Queues, { action, works, topic, ref }: Change): Promise<void> {
   const result = await works.one(queues, { topic, ref }, { actor: cli.actor });
   const id = typeof ref === 'string' ? ref : ref.id;

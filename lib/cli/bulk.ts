@@ -10,22 +10,22 @@ import { shownCount, shownNumber } from './text.js';
 
 export interface BulkOperation {
   readonly topic: string;
-  /** What one of them is, such as `dead letter`. */
+  /** Noun for one of them, such as `dead letter`. */
   readonly noun?: string | undefined;
-  /** What becomes of them, such as `requeued`. */
+  /** Outcome for them, such as `requeued`. */
   readonly done: string;
   readonly dryRun: boolean;
-  /** What cannot be undone is asked about first, such as `removes`. */
+  /** Verb for an effect that cannot be undone, such as `removes`; it has to be confirmed first. */
   readonly destroys?: string;
   readonly call: (queues: Queues, options: BulkOptions) => Promise<BulkResult>;
-  /** Told if one message was meant that is not there. */
+  /** Error if one message was meant and is not there. */
   readonly missing?: (() => CliError) | undefined;
 }
 
 /**
- * Counts, asks if something would be removed, and then does it, with progress and a way to stop.
+ * Counts, asks for a confirmation if something would be removed, and then acts, with progress and a way to stop.
  *
- * @throws CliError if the topic was never used, it was not confirmed, or interrupted, or the one that is meant is not there
+ * @throws CliError if the topic was never used, it was not confirmed or was interrupted, or the one message that is meant is not there
  */
 export async function runBulk(cli: Cli, queues: Queues, operation: BulkOperation): Promise<void> {
   const { topic, noun = 'message', done, dryRun, destroys, call, missing } = operation;
@@ -74,7 +74,7 @@ export async function runBulk(cli: Cli, queues: Queues, operation: BulkOperation
   });
 }
 
-/** @param what became of the work, as a sentence */
+/** @param what state of the work, as a sentence */
 export function interrupted(what: string): CliError {
   return new CliError(EXIT.interrupted, 'INTERRUPTED', `It was interrupted. ${what}`);
 }

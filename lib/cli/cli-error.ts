@@ -5,7 +5,7 @@ import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 import { EXIT, type ExitCode } from './exit-codes.js';
 
-/** What the one who typed a command is told, without a stack. */
+/** An error for the person who typed a command, shown without a stack. */
 export class CliError extends Error {
   constructor(
     readonly exitCode: ExitCode,
@@ -24,7 +24,7 @@ export function notFound(message: string): CliError {
   return new CliError(EXIT.no, 'NOT_FOUND', message);
 }
 
-/** How the process tells of an error, and ends. */
+/** Report of an error, and exit code of the process. */
 export interface ToldError {
   readonly exitCode: ExitCode;
   readonly code: string;
@@ -36,7 +36,7 @@ export function toldError(error: unknown): ToldError {
   if (error instanceof CommanderError) {
     return { exitCode: EXIT.usage, code: 'USAGE', message: error.message.replace(/^error: /, '') };
   }
-  // An option of the command line that the library refuses.
+  // The library refused an option of the command line.
   if (error instanceof ConfigurationError && error.cause instanceof InvalidArgumentError) return toldError(error.cause);
   if (error instanceof DelayQueueError) {
     return { exitCode: exitCodeOf(error), code: error.code, message: error.message };

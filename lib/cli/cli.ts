@@ -22,30 +22,30 @@ const ELSEWHERE =
   "What redis: 'embedded:' keeps is in the memory of the process that uses it, and this is another one. Open the dashboard of that " +
   'process, or give both a Redis.';
 
-/** What is told if Redis has ended meanwhile. */
+/** Text for a Redis that has ended in the meantime. */
 const UNKNOWN_PREFIX = { message: 'Nothing is stored under this prefix.', advice: '' };
 
-/** The queues of a prefix, as far as a command works with them. */
+/** The queues of a prefix, with the parts that commands work with. */
 export type Queues = Pick<
   DelayQueueConnection,
   'admin' | 'producer' | 'schedules' | 'events' | 'broker' | 'backend' | 'redis' | 'options'
 >;
 
-/** What is asked before something that cannot be undone. */
+/** A question before something that cannot be undone. */
 export interface Confirmation {
-  /** What has to be typed, and what it is, such as `the name of the topic`. */
+  /** Text that has to be typed, and its name, such as `the name of the topic`. */
   readonly type: string;
   readonly called: string;
-  /** What would be done, as a sentence. */
+  /** Effect that has to be confirmed, as a sentence. */
   readonly what: string;
-  /** Whether the command can tell what it would do, and do nothing. */
+  /** Whether the command can say what it would do, and do nothing. */
   readonly hasDryRun: boolean;
 }
 
-/** What commands work with: the options that all of them have, the connection, and the one who typed it. */
+/** Context of commands: the options that all of them have, the connection, and the user who typed them. */
 export class Cli {
   readonly terminal: Terminal;
-  /** What the process ends with if nothing is thrown. */
+  /** Exit code of the process if nothing is thrown. */
   exitCode: ExitCode = EXIT.done;
   readonly #options: () => GlobalOptions;
   #tellsTrouble = false;
@@ -64,12 +64,12 @@ export class Cli {
     return paintFor(this.terminal.stdout, this.#options().color);
   }
 
-  /** For what is said beside the results. */
+  /** Colours of notes beside the results. */
   get notePaint(): Paint {
     return paintFor(this.terminal.stderr, this.#options().color);
   }
 
-  /** Characters of a line; `undefined`: nobody reads it on a terminal. */
+  /** Characters per line; `undefined`: the output is not a terminal. */
   get width(): number | undefined {
     return this.terminal.stdout.isTTY ? this.terminal.stdout.columns : undefined;
   }
@@ -78,19 +78,19 @@ export class Cli {
     return this.#options().prefix ?? this.#env('DELAY_QUEUE_PREFIX') ?? 'dq';
   }
 
-  /** Who acts, for the audit log. */
+  /** Name of the user, for the audit log. */
   get actor(): string {
     return this.#options().actor ?? this.#env('DELAY_QUEUE_ACTOR') ?? `${userName()}@${hostname()}`;
   }
 
-  /** How to reach Redis. */
+  /** Options to reach Redis. */
   get connectionOptions(): DelayQueueAdminOptions {
     const options = this.ownConnectionOptions;
     if (isEmbedded(options.redis) && !hasProcessServer()) throw usageError(ELSEWHERE);
     return options;
   }
 
-  /** The same for what may keep messages itself. */
+  /** The same for commands that can keep messages themselves. */
   get ownConnectionOptions(): DelayQueueAdminOptions {
     const { redis, redisTimeout: timeout } = this.#options();
     const given = redis ?? this.#env('DELAY_QUEUE_REDIS') ?? this.#env('REDIS_URL');
@@ -103,7 +103,7 @@ export class Cli {
     };
   }
 
-  /** Connects, works, and disconnects. Trouble on the way is told once it works; what a boot would warn of, `doctor` says. */
+  /** Connects, works, and disconnects. It reports trouble on the way once it works; `doctor` says what a boot would warn of. */
   async open<T>(work: (queues: Queues) => Promise<T>): Promise<T> {
     const connection = await openConnection('nestjs-delay-queue', this.connectionOptions);
     try {
@@ -117,9 +117,9 @@ export class Cli {
   }
 
   /**
-   * The same with a Redis that another program uses.
+   * Does the same with a Redis that another program uses.
    *
-   * @param given as `--redis`; `undefined`: the one of the queues
+   * @param given in the form of `--redis`; `undefined`: the Redis of the queues
    */
   async openOther<T>(
     { options }: Queues,
@@ -142,19 +142,19 @@ export class Cli {
    * Prints a result.
    *
    * @param value its form in JSON
-   * @param lines what people get
+   * @param lines its form for people
    */
   print(value: unknown, lines: () => readonly string[]): void {
     const text = this.isJson ? toJson(value) : lines().join('\n');
     if (text !== '') say(this.terminal.stdout, `${text}\n`, this.#options().color);
   }
 
-  /** Says something beside the results, on the standard error. */
+  /** Writes a note beside the results, to the standard error. */
   note(text: string): void {
     say(this.terminal.stderr, `${text}\n`, this.#options().color);
   }
 
-  /** Prints a result that is a no: the process says so as it ends. */
+  /** Prints a negative result: the exit code of the process says so. */
   refuse(value: unknown, reason: string): void {
     this.exitCode = EXIT.no;
     if (this.isJson) this.print(value, () => []);
@@ -162,7 +162,7 @@ export class Cli {
   }
 
   /**
-   * Goes on only if the name of what is meant is typed, or `--yes` was given.
+   * Continues only if the user types the name of what is meant, or gave `--yes`.
    *
    * @throws CliError
    */
@@ -179,10 +179,9 @@ export class Cli {
   }
 
   /**
-   * Lets Ctrl-C, SIGTERM and the end of the terminal (SIGHUP) end a long work in order. A second one of the first two ends the process
-   * at once.
+   * Lets Ctrl-C, SIGTERM and the end of the terminal (SIGHUP) end long work in order. A second one of the first two ends the process at once.
    *
-   * @param work ends soon when the signal is aborted
+   * @param work ends soon after its signal aborts
    */
   async interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController();
@@ -196,7 +195,7 @@ export class Cli {
     }
   }
 
-  /** @throws CliError if the topic was never used, with the one that was probably meant */
+  /** @throws CliError if the topic was never used; it names the topic that was probably meant */
   async assertKnown({ admin }: Queues, topic: string): Promise<void> {
     const topics = await admin.topics();
     if (topics.includes(topic)) return;
@@ -206,8 +205,8 @@ export class Cli {
   }
 
   /**
-   * To be called when there is nothing to show: if nothing at all is stored under the prefix, it says so, and what was probably meant, and the
-   * process ends with a no.
+   * Call this when there is nothing to show: if nothing at all is stored under the prefix, it says so, and what was probably meant, and the
+   * exit code becomes a no.
    */
   async tellEmpty({ admin }: Queues): Promise<void> {
     if ((await admin.topics()).length > 0) return;
@@ -229,7 +228,7 @@ export class Cli {
   }
 }
 
-/** A container may run as a user without a name. */
+/** Returns the name of the user, which a container may not have. */
 function userName(): string {
   try {
     return userInfo().username;

@@ -1,7 +1,7 @@
 import type { Cli } from './cli.js';
 import type { Program } from './program.js';
 
-/** Adds a command to the program. `commands.ts` lists those of actions, which `acting.ts` makes, and the others, one a file in `commands`. */
+/** Adds a command to the program. `commands.ts` lists those of actions, which `acting.ts` makes, and the others, one per file in `commands`. */
 export type AddCommand = (program: Program, cli: Cli) => void;
 
 export const TOPIC = ['<topic>', 'name of the topic'] as const;

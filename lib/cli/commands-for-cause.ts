@@ -1,7 +1,7 @@
 import type { ExplainCause, ExplainFacts, MessageDetails } from '../admin/index.js';
 import { shown } from './text.js';
 
-/** What commands name. */
+/** Parts that commands name. */
 interface Named {
   readonly topic: string;
   /** Id, and key if it has one of its own. */
@@ -11,7 +11,7 @@ interface Named {
 
 const ofFleet = ({ topic }: Named): string[] => [`fleet ${topic}`];
 
-/** The commands that do or show what is advised. */
+/** The commands that follow the advice. */
 const COMMANDS: Readonly<Record<ExplainCause, (named: Named) => readonly string[]>> = {
   'unknown-id': ({ topic, facts }) => [`search ${topic} --text ${word(facts.id)}`],
   finished: ({ topic, message }) => [`get ${topic} ${message}`],
@@ -37,7 +37,7 @@ export function commandsFor(cause: ExplainCause, facts: ExplainFacts): readonly 
   return COMMANDS[cause]({ topic, message: named({ id, key }), facts });
 }
 
-/** The command that tells why a message waits. */
+/** Returns the command that explains why a message waits. */
 export function explaining({ topic, id, key }: MessageDetails): string {
   return `explain ${topic} ${named({ id, key })}`;
 }
@@ -46,7 +46,7 @@ function named({ id, key }: { readonly id: string; readonly key: string }): stri
   return key === id ? word(id) : `${word(id)} --key ${word(key)}`;
 }
 
-/** As a word of a shell. */
+/** Quotes a text as one word of a shell. */
 function word(text: string): string {
   return /^[\w.:@/][\w.:@/-]*$/.test(text) ? text : `'${shown(text).replaceAll("'", `'\\''`)}'`;
 }

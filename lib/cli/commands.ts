@@ -21,7 +21,7 @@ import { stats } from './commands/stats.js';
 import { top } from './commands/top.js';
 import { topics } from './commands/topics.js';
 
-/** In the order in which the help names them: what looks, then what acts on a message, on dead letters, on a topic, on schedules. */
+/** Commands in the order of the help: those that look, then those that act on a message, on dead letters, on a topic, on schedules. */
 export const COMMANDS: readonly AddCommand[] = [
   topics,
   stats,

@@ -6,7 +6,7 @@ import { usageError } from './cli-error.js';
 import { TOPIC } from './command.js';
 import { messageRef, toTime } from './given-values.js';
 
-/** A command for the messages that a filter means. */
+/** Makes a command for the messages that match a filter. */
 export function filterCommand(parent: CommandUnknownOpts, name: string) {
   return parent
     .command(name)
@@ -20,7 +20,7 @@ export function filterCommand(parent: CommandUnknownOpts, name: string) {
     .option('--all', 'every one');
 }
 
-/** What was given of the options that choose. */
+/** Given options that select messages. */
 export interface GivenFilter {
   readonly tag?: string | undefined;
   readonly key?: string | undefined;
@@ -41,7 +41,7 @@ export function filterOf({ all, ...rest }: GivenFilter): MessageFilter {
   return { all, ...rest };
 }
 
-/** A command for dead letters that are chosen by a name or by what they have in common. */
+/** Makes a command for dead letters that are chosen by a name or by what they have in common. */
 export function deadLetterCommand(parent: CommandUnknownOpts, name: string) {
   return parent
     .command(name)
@@ -56,7 +56,7 @@ export function deadLetterCommand(parent: CommandUnknownOpts, name: string) {
     .option('--until <time>', 'those that died before this time', toTime);
 }
 
-/** What was given of the options that choose. */
+/** Given options that select dead letters. */
 interface GivenSelection {
   readonly id?: string | undefined;
   readonly key?: string | undefined;

@@ -5,18 +5,18 @@ import { TIME_FORMS } from '../time/date.js';
 import { readJson, toDuration, toHeaders, toNumber, toTags, toTime } from './given-values.js';
 import type { Terminal } from './terminal.js';
 
-/** How an option is given on the command line. */
+/** Form of an option on the command line. */
 interface Form {
-  /** What stands behind its flag; `undefined`: nothing does. */
+  /** Value after its flag; `undefined`: none. */
   readonly takes?: string;
-  /** What its description ends with. */
+  /** End of its description. */
   readonly as?: string;
   readonly read?: (text: string, before: never) => unknown;
-  /** Each value has a flag of its own, in the singular. */
+  /** Whether each value has a flag of its own, in the singular. */
   readonly isRepeated?: boolean;
-  /** Read when the command runs, since it may be in a file. */
+  /** Whether it is JSON, which is read when the command runs, since it can be in a file. */
   readonly isJson?: boolean;
-  /** What errors call it, if not by its flag. */
+  /** Its name in errors, if not that of its flag. */
   readonly called?: string;
 }
 
@@ -26,9 +26,9 @@ const DUE_TIME = PUBLISH_RULES.deliverAt.schema?.['$ref'];
 const SEVERAL = '; may be given several times';
 
 /**
- * Adds a flag for each option that has a rule; what has to be given and has no form but JSON stands behind the other arguments.
+ * Adds a flag for each option that has a rule; a required option whose only form is JSON becomes the last argument.
  *
- * @param names of flags that are not those of their options
+ * @param names names of flags that differ from those of their options
  */
 export function addFlags(
   command: CommandUnknownOpts,
@@ -51,9 +51,9 @@ export function addFlags(
 }
 
 /**
- * The options that were given by their flags.
+ * Returns the options that were given by their flags.
  *
- * @throws CliError if one of them is no JSON
+ * @throws CliError if one of them is not JSON
  */
 export async function flagsIn(
   command: CommandUnknownOpts,

@@ -8,17 +8,17 @@ import { isoToEpoch, TIME_FORMS } from '../time/date.js';
 import { usageError } from './cli-error.js';
 import { type Terminal, readInput } from './terminal.js';
 
-/** What is less was meant as seconds or as a year: in milliseconds it is before March 1973. */
+/** Smallest number taken as epoch milliseconds, in March 1973: anything less was meant as seconds or as a year. */
 const MIN_EPOCH = 100_000_000_000;
 
-/** Reads a number; what it may be, the library checks. */
+/** Reads a number; the library checks its range. */
 export function toNumber(text: string): number {
   const number = Number(text);
   if (text.trim() === '' || !Number.isFinite(number)) throw new InvalidArgumentError('It is no number.');
   return number;
 }
 
-/** Reads a duration; what it may be, the library checks. A number alone could mean seconds or milliseconds. */
+/** Reads a duration; the library checks it. A number alone could mean seconds or milliseconds. */
 export function toDuration(text: string): string {
   if (!/^[\d.\s]+$/.test(text) || Number(text) === 0) return text;
   throw new InvalidArgumentError(`It needs a unit: '${text.trim()}s' are seconds, '${text.trim()}ms' milliseconds.`);
@@ -36,7 +36,7 @@ export function toList(text: string): string[] {
   return text.split(',').map((item) => item.trim());
 }
 
-/** Reads a time, epoch milliseconds. */
+/** Reads a time, and returns epoch milliseconds. */
 export function toTime(text: string): number {
   const time = /^\d+$/.test(text) ? Number(text) : isoToEpoch(text);
   if (time === undefined) throw new InvalidArgumentError(`It must be ${TIME_FORMS}.`);
@@ -57,11 +57,11 @@ export function toTags(text: string, before: readonly string[] = []): string[] {
 }
 
 /**
- * Reads a payload or an option in JSON: as it is, `@path` for a file, `-` for the standard input.
+ * Reads a payload or an option in JSON: the JSON itself, `@path` for a file, `-` for the standard input.
  *
- * @param name what errors call it
- * @param root what paths in errors begin with
- * @throws CliError if it is no JSON, or would come back as something else
+ * @param name its name in errors
+ * @param root beginning of paths in errors
+ * @throws CliError if it is not JSON, or would come back as something else
  */
 export async function readJson(terminal: Terminal, name: string, given: string, root = name): Promise<unknown> {
   const text = given === '-' ? await readInput(terminal) : given.startsWith('@') ? contentOf(name, given) : given;
@@ -85,15 +85,14 @@ function contentOf(name: string, given: string): Buffer {
   }
 }
 
-/** A message by its id, and by its key if it was given. */
+/** Returns a reference to a message by its id, and by its key if that was given. */
 export function messageRef(id: string, key: string | undefined): MessageRef {
   return key === undefined ? id : { id, key };
 }
 
 /**
- * Which Redis `--redis` means: what the module takes as its option `redis`. A URL or the path of a socket as they are,
- * everything else as JSON, such as of Sentinels or of a Cluster; `@path` names a file that has it. No error shows any of it, since it
- * may hold a password.
+ * Reads `--redis`, which stands for the module's option `redis`: the URL or the path of a socket itself, everything else as JSON, such as
+ * for Sentinels or a Cluster; `@path` names a file that has it. No error shows any of it, since it may hold a password.
  */
 export function readRedis(given: string): RedisSettings {
   const text = given.startsWith('@') ? readSettings(given.slice(1)) : given;

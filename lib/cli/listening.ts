@@ -3,7 +3,7 @@ import { usageError } from './cli-error.js';
 /**
  * Serves something on an address.
  *
- * @throws CliError if nothing can be served there: another program has the port, or the user may not use it
+ * @throws CliError if nothing can be served there: another program has the port, or the user is not allowed to use it
  */
 export async function listening<T>(
   who: string,

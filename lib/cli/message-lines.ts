@@ -6,10 +6,10 @@ import { type Column, type Pair, pairs } from './table.js';
 import { shown, shownLines, shownValue, told } from './text.js';
 import { relative, shownDuration, shownTime } from './times.js';
 
-/** What `at` is in each state. */
+/** Meaning of `at` in each state. */
 const AT = { scheduled: 'due', 'in-flight': 'lease ends', dead: 'died', finished: 'ended' } as const;
 
-/** A line of a list for each message of a state. */
+/** Returns the columns of a list of messages in one state. */
 export function messageColumns(
   state: MessageDetails['state'],
   messages: readonly MessageDetails[],
@@ -28,12 +28,12 @@ export function messageColumns(
   ];
 }
 
-/** Since when it may be handled. */
+/** Returns the column for the time since which a message could be handled. */
 function wasDue(now: number): Column<MessageDetails> {
   return { title: 'WAS DUE', cell: ({ dueAt }) => (dueAt ? relative(dueAt, now) : '-') };
 }
 
-/** The same for messages of several states. */
+/** Returns the columns of a list of messages in several states. */
 export function foundColumns(messages: readonly MessageDetails[], now: number): Column<MessageDetails>[] {
   return [
     ...NAME,
@@ -61,7 +61,7 @@ function tagColumn(messages: readonly MessageDetails[]): Column<MessageDetails>[
   return isTagged ? [{ title: 'TAGS', cell: ({ tags }) => shownTags(tags) }] : [];
 }
 
-/** All that is known of a message. */
+/** Returns everything that is known about a message. */
 export function messageLines(message: MessageDetails, now: number, paint: Paint): string[] {
   const { id, key, topic, partition, state, at, payload, headers, tags, deliveries, attempts, failure } = message;
   const { history, maxAttempts, backoff, timeout, expireAfter, outcome, blockedBy } = message;

@@ -8,10 +8,10 @@ import type { Column } from './table.js';
 import { shown, shownCount, shownNumber, told } from './text.js';
 import { relative, shownDuration } from './times.js';
 
-/** A topic of the overview: what it holds, or why that cannot be told. */
+/** A topic of the overview, with its counts or with the error that prevented the count. */
 export interface OverviewTopic {
   readonly topic: string;
-  /** Those who receive it, or did so lately. */
+  /** Consumers that receive it, or did so recently. */
   readonly receivers: readonly FleetReceiver[];
   readonly stats: TopicStats | undefined;
   readonly error: ToldError | undefined;
@@ -20,10 +20,10 @@ export interface OverviewTopic {
 /**
  * Counts all topics, in the order of their names.
  *
- * @throws what the first one failed with if none can be counted
+ * @throws the error of the first one if none can be counted
  */
 export async function countAll(admin: DelayQueueAdmin): Promise<OverviewTopic[]> {
-  // Side by side: what is away keeps each of them for as long as it may take.
+  // Concurrently: with a part of Redis away, each of them takes as long as its timeout.
   const [all, fleet] = await Promise.all([
     admin.topics().then((names) => admin.statsOf(names)),
     admin.fleet({ minutes: 0 }),
@@ -38,7 +38,7 @@ export async function countAll(admin: DelayQueueAdmin): Promise<OverviewTopic[]>
 }
 
 /**
- * The command that tells why a message of the topic that is worst off waits: one that is late, or else one whose last attempt failed;
+ * Returns the command that explains why a message of the worst topic waits: one that is late, or else one whose last attempt failed;
  * `undefined` if there is none. It asks for a page of messages.
  */
 export async function nextCommand(
@@ -52,18 +52,18 @@ export async function nextCommand(
   const late = whole.filter((stats) => now - since(stats) > LATE).toSorted((a, b) => since(a) - since(b));
   const [worst = whole.find(({ retrying }) => retrying > 0)] = late;
   if (!worst) return undefined;
-  // In the order of due times, so that what is late comes first, and what is tried again soon.
+  // In the order of due times, so that late messages come first, and those that are retried soon.
   const { messages } = await admin.peek(worst.topic, 'scheduled');
   const example = messages.find(({ at, failure }) => at.getTime() <= now || failure !== undefined);
   return example && explaining(example);
 }
 
-/** The form of a topic in JSON. */
+/** Returns the JSON form of a topic. */
 export function overviewDocument({ topic, receivers, stats, error }: OverviewTopic): object {
   return stats ? { ...stats, receivers } : { topic, error: { code: error?.code, message: error?.message } };
 }
 
-/** A line of the overview for each topic. What is wrong stands last, since it may be long. */
+/** Returns the columns of the overview. The trouble of a topic comes last, since it can be long. */
 export function overviewColumns(now: number, paint: Paint): Column<OverviewTopic>[] {
   return [
     { title: 'TOPIC', cell: ({ topic }) => topic },
@@ -92,7 +92,7 @@ function countColumn(title: string, count: (stats: TopicStats) => number): Colum
   return { title, cell: ({ stats }) => (stats ? shownNumber(count(stats)) : '-'), align: 'right' };
 }
 
-/** What is wrong with a topic at first sight; empty if nothing is. */
+/** Returns the obvious trouble of a topic; empty if there is none. */
 function troubleOf({ receivers, stats, error }: OverviewTopic, now: number): string {
   if (!stats) return shown(error?.message ?? '');
   const { paused, due, blockedDue, heldUntil, oldestBlockedDueAt, partitions, unreachable } = stats;
@@ -110,7 +110,7 @@ function troubleOf({ receivers, stats, error }: OverviewTopic, now: number): str
   return unowned === partitions.length ? 'handled by nobody' : `${unowned} of ${partitions.length} partitions unowned`;
 }
 
-/** What is wrong with a topic that nobody waits to receive now. */
+/** Returns the trouble of a topic that no consumer waits to receive now. */
 function shownWait(receivers: readonly FleetReceiver[], due: number, now: number): string {
   const busy = receivers.filter(({ state }) => state === 'busy').length;
   if (busy > 0) return due > 0 ? `${shownCount(busy, 'receiver')}, busy` : '';

@@ -1,6 +1,6 @@
 import { shownLines } from './text.js';
 
-/** How a text stands out. */
+/** Styles of text. */
 const STYLES = {
   bold: [1, 22],
   dim: [2, 22],
@@ -11,10 +11,10 @@ const STYLES = {
 
 export type Style = keyof typeof STYLES;
 
-/** Puts colours on text for people; on a stream that takes none it leaves the text as it is. */
+/** Colours text for people; leaves it as it is for a stream without colours. */
 export type Paint = (style: Style, text: string) => string;
 
-/** Only a terminal has them; the variable NO_COLOR is one of what Node.js asks for that. */
+/** Whether a stream has colours: only a terminal does; Node.js also checks the variable NO_COLOR, among others. */
 function hasColours(stream: NodeJS.WriteStream, allowed: boolean): boolean {
   return allowed && stream.isTTY && stream.hasColors();
 }
@@ -22,8 +22,8 @@ function hasColours(stream: NodeJS.WriteStream, allowed: boolean): boolean {
 const CODES = new RegExp(`(\\u001B\\[(?:${Object.values(STYLES).flat().join('|')})m)`);
 
 /**
- * The one way out to the terminal, which all text passes, whatever it was made of: what Redis holds may be of somebody who wants to do
- * something to it. Only line breaks go through, and colours where there are any.
+ * Writes text to the terminal; all text has to pass here, because the data in Redis may come from someone who wants to harm the terminal. Of
+ * control characters, only line breaks pass, and colours where there are any.
  */
 export function say(stream: NodeJS.WriteStream, text: string, allowed: boolean): void {
   const parts = hasColours(stream, allowed) ? text.split(CODES) : [text];
@@ -31,7 +31,7 @@ export function say(stream: NodeJS.WriteStream, text: string, allowed: boolean):
   stream.write(parts.map((part, i) => (i % 2 === 1 ? part : shownLines(part))).join(''));
 }
 
-/** What puts colours on text for a stream. */
+/** Returns the function that colours text for a stream. */
 export function paintFor(stream: NodeJS.WriteStream, allowed: boolean): Paint {
   if (!hasColours(stream, allowed)) return (_, text) => text;
   return (style, text) => {

@@ -2,7 +2,7 @@ import { Command } from '@commander-js/extra-typings';
 import { toDuration } from './given-values.js';
 import { VERSION } from '../version.js';
 
-/** The program with what every command takes; the commands are added to it. */
+/** Creates the program with the options of every command; the commands are added to it. */
 export function createProgram() {
   return new Command('nestjs-delay-queue')
     .description('Looks into the topics of nestjs-delay-queue in a Redis, and acts on what they hold.')
@@ -27,7 +27,7 @@ export type Program = ReturnType<typeof createProgram>;
 /** The options that every command takes. */
 export type GlobalOptions = ReturnType<Program['opts']>;
 
-/** The end of a command's help. */
+/** Returns the end of a command's help. */
 export function example(...lines: readonly [string, ...string[]]): string {
   return `\nExample:\n${lines.map((line) => `  $ npx nestjs-delay-queue ${line}`).join('\n')}`;
 }

@@ -3,19 +3,19 @@ import { isInteractive, type Terminal } from './terminal.js';
 import { shownDuration } from './times.js';
 import { shownNumber } from './text.js';
 
-/** Between two pictures of the bar, and between two lines where there is no terminal; milliseconds. */
+/** Time between two updates of the bar, and between two lines where there is no terminal; in milliseconds. */
 const BAR_PERIOD = 100;
 const LINE_PERIOD = 10_000;
 
 const BAR_LENGTH = 24;
 
-/** Takes away what stands in the line of the cursor. */
+/** Clears the line of the cursor. */
 const CLEAR_LINE = '\r\u001B[2K';
 
-/** How long something may take before it is told that it goes on, and between two such lines; milliseconds. */
+/** Time before a note that something is still running, and between two such lines; in milliseconds. */
 const PATIENCE = 1000;
 
-/** Tells on the standard error how far a long operation is: a bar on a terminal, a line now and then elsewhere. */
+/** Shows the progress of a long operation on the standard error: as a bar on a terminal, as occasional lines elsewhere. */
 export class Progress {
   readonly #stderr: NodeJS.WriteStream;
   readonly #isBar: boolean;
@@ -27,8 +27,8 @@ export class Progress {
   #isDrawn = false;
 
   /**
-   * @param what is done, such as `requeued`
-   * @param total how many there are; `undefined`: nobody knows
+   * @param what the outcome, such as `requeued`
+   * @param total the total number; `undefined`: unknown
    */
   constructor(terminal: Terminal, paint: Paint, what: string, total?: number) {
     this.#stderr = terminal.stderr;
@@ -51,7 +51,7 @@ export class Progress {
     this.#isDrawn = true;
   }
 
-  /** Takes the bar away: the result follows. */
+  /** Removes the bar: the result follows. */
   end(): void {
     if (this.#isDrawn) this.#stderr.write(CLEAR_LINE);
   }
@@ -71,7 +71,7 @@ export class Progress {
   }
 }
 
-/** Says on a terminal that something goes on that takes its time and does not tell how far it is. */
+/** Notes on a terminal that work without progress of its own is still running. */
 export async function whileTelling<T>(terminal: Terminal, what: string, work: Promise<T>): Promise<T> {
   if (!isInteractive(terminal)) return work;
   const startedAt = Date.now();

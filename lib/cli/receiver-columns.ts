@@ -6,7 +6,7 @@ import { relative } from './times.js';
 
 const STYLES = { busy: 'green', idle: 'dim', gone: 'yellow' } as const;
 
-/** A line for each of those who receive messages. */
+/** Returns the columns of a list of consumers that receive messages. */
 export function receiverColumns(now: number, paint: Paint): Column<FleetReceiver>[] {
   return [
     { title: 'RECEIVER', cell: ({ consumer }) => shown(consumer) },

@@ -11,8 +11,8 @@ import type { Terminal } from './terminal.js';
 /**
  * Runs one command.
  *
- * @param args what was typed behind the program's name
- * @returns what the process ends with
+ * @param args words typed after the program's name
+ * @returns exit code of the process
  */
 export async function run(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
   const { program, cli } = assemble(terminal);
@@ -29,10 +29,10 @@ export function assemble(terminal: Terminal): { program: Program; cli: Cli } {
   const program = createProgram();
   const cli = new Cli(terminal, () => program.opts());
   program.exitOverride().configureOutput({
-    // What commander prints itself is help and the version.
+    // Commander itself prints only help and the version.
     writeOut: (text) => say(terminal.stdout, text, true),
     writeErr: (text) => say(terminal.stderr, text, true),
-    // It throws errors too, and those are told in our own way.
+    // It throws errors too, and we report those in our own way.
     outputError: () => {},
   });
   for (const add of COMMANDS) add(program, cli);

@@ -4,20 +4,20 @@ import { columnsOf, cut, shown } from './text.js';
 /** A column of a table for people. */
 export interface Column<Row> {
   readonly title: string;
-  /** What stands in it; it becomes one line. */
+  /** Returns the text of a cell; it becomes one line. */
   readonly cell: (row: Row) => string;
-  /** Numbers stand at the right. */
+  /** Side of the cells; numbers are on the right. */
   readonly align?: 'right';
   readonly paint?: (text: string, row: Row) => string;
 }
 
 const GAP = '  ';
 
-/** The least that is left of a column that is cut. */
+/** Smallest width of a column that is cut. */
 const MIN_CUT = 20;
 
 /**
- * @param width columns of a terminal, to which what is widest is cut; `undefined`: as long as it is
+ * @param width columns of a terminal, to which the widest cells are cut; `undefined`: nothing is cut
  * @returns lines
  */
 export function table<Row>(
@@ -52,7 +52,7 @@ export function table<Row>(
   ];
 }
 
-/** Takes from the last column, and then from the widest of the others, until all fit. */
+/** Narrows the last column, and then the widest of the others, until all fit. */
 function fitted(wanted: readonly number[], room: number): number[] {
   const widths = [...wanted];
   const last = widths.length - 1;
@@ -65,10 +65,10 @@ function fitted(wanted: readonly number[], room: number): number[] {
   return widths;
 }
 
-/** A name and what stands for it; `undefined`: it is not known, or does not apply, and is left out. */
+/** A name and its text; `undefined`: it is unknown or does not apply, and is left out. */
 export type Pair = readonly [name: string, text: string | undefined];
 
-/** A line for each pair, such as the parts of one message. */
+/** Returns a line for each pair, such as the parts of one message. */
 export function pairs(entries: readonly Pair[], paint: Paint): string[] {
   const told = entries.filter(([, text]) => text !== undefined);
   const width = Math.max(0, ...told.map(([name]) => name.length));

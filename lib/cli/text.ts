@@ -1,27 +1,27 @@
-/** What moves a cursor, changes colours or breaks a line. */
+/** Characters that move a cursor, change colours or break a line. */
 const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/gu;
 
-/** A text of a message as one line: whatever somebody has published, it does nothing to the terminal. */
+/** Returns a text of a message as one line that does nothing to the terminal, whatever was published. */
 export function shown(text: string): string {
   return text.replaceAll(CONTROLS, escaped);
 }
 
-/** The same of JSON, whose texts may hold what JSON itself does not escape. It means the same. */
+/** Does the same with JSON, whose strings can hold characters that JSON itself does not escape. The meaning stays the same. */
 export function shownJson(json: string): string {
   return json.replaceAll(CONTROLS, codeOf);
 }
 
-/** The same with its line breaks. */
+/** Does the same, but keeps line breaks. */
 export function shownLines(text: string): string {
   return text.split('\n').map(shown).join('\n');
 }
 
-/** A payload or the like in one line; `-` if there is none. */
+/** Returns a payload or the like in one line; `-` if there is none. */
 export function shownValue(value: unknown): string {
   return value === undefined ? '-' : shown(JSON.stringify(value));
 }
 
-/** What is told of a value; `undefined` if it is not known. */
+/** Returns the text for a value; `undefined` if it is unknown. */
 export function told<T>(value: T | undefined, tell: (value: T) => string): string | undefined {
   return value === undefined ? undefined : tell(value);
 }
@@ -30,21 +30,21 @@ export function shownNumber(value: number): string {
   return value.toLocaleString('en-US');
 }
 
-/** Such as `1 message` and `2,000 messages`. */
+/** Returns a count with its noun, such as `1 message` and `2,000 messages`. */
 export function shownCount(count: number, singular: string): string {
   return `${shownNumber(count)} ${singular}${count === 1 ? '' : 's'}`;
 }
 
-/** What takes two columns of a terminal: Chinese, Japanese, Korean, full forms and emoji. */
+/** Characters that take two columns of a terminal: Chinese, Japanese, Korean, full-width forms and emoji. */
 const WIDE =
   /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97C\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}\p{Emoji_Presentation}]/u;
 
-/** What takes none. */
+/** Characters that take no column. */
 const NARROW = /[\p{Mn}\p{Me}\p{Cf}]/u;
 
 const ASCII = /^[\x20-\x7E]*$/;
 
-/** How many columns of a terminal a text takes. */
+/** Returns the number of terminal columns that a text takes. */
 export function columnsOf(text: string): number {
   if (ASCII.test(text)) return text.length;
   let columns = 0;
@@ -52,7 +52,7 @@ export function columnsOf(text: string): number {
   return columns;
 }
 
-/** @returns what fits into so many columns */
+/** @returns the part that fits into the given number of columns */
 export function cut(text: string, columns: number): string {
   if (columnsOf(text) <= columns) return text;
   let [kept, left] = ['', columns - 1];

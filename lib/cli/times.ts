@@ -5,7 +5,7 @@ const UNITS = [
   [1000, 's'],
 ] as const;
 
-/** In its two largest units: `29m 59s`, `3d 4h`; below a second in milliseconds. */
+/** Returns a duration in its two largest units: `29m 59s`, `3d 4h`; below a second in milliseconds. */
 export function shownDuration(milliseconds: number): string {
   const whole = Math.max(0, Math.round(milliseconds));
   if (whole < 1000) return `${whole}ms`;
@@ -19,14 +19,14 @@ export function shownDuration(milliseconds: number): string {
   return parts.join(' ');
 }
 
-/** @param now on the clock that the time is on */
+/** @param now current time, on the same clock as `time` */
 export function relative(time: Date, now: number): string {
   const left = time.getTime() - now;
   if (Math.abs(left) < 1) return 'now';
   return left > 0 ? `in ${shownDuration(left)}` : `${shownDuration(-left)} ago`;
 }
 
-/** Such as `2026-11-23T14:00:00.000Z (in 29m 59s)`; `-` if there is none. */
+/** Returns a time such as `2026-11-23T14:00:00.000Z (in 29m 59s)`; `-` if there is none. */
 export function shownTime(time: Date | undefined, now: number): string {
   return time ? `${time.toISOString()} (${relative(time, now)})` : '-';
 }

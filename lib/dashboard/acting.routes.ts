@@ -14,7 +14,7 @@ import {
   withExamples,
 } from './sees.js';
 
-/** What the pages can do, by path. */
+/** Actions of the pages, by path. */
 export const ACTING_ROUTES: Routes = {
   ...Object.fromEntries(ACTIONS.flatMap((action) => Object.entries(routesOf(action)))),
 
@@ -36,7 +36,7 @@ function routesOf(action: NamedAction): Routes {
         [`api/${command}`]: route(name, itsPayload, async ({ queues, by }, body, { topic, isEditable }) => {
           const [ref, works] = [body.message(), action.works(inputOf(action, body))];
           const message = await queues.admin.get(topic, ref);
-          // Whoever edits begins with what the page shows, and would store the words that stand for the rest.
+          // An edit begins with what the page shows, and would store the words that stand for the rest.
           if (message && !isEditable(message)) {
             throw new Refusal(
               409,
@@ -68,7 +68,7 @@ function routesOf(action: NamedAction): Routes {
     case 'state':
       return {
         [`api/${command}`]: bulk(name, itsTopic, async (queues, body, { topic }, options) => {
-          // Typing the name is what keeps a tired hand from the wrong topic.
+          // Typing the name keeps a tired hand from the wrong topic.
           if (!body.flag('dryRun') && body.text('confirm') !== topic) {
             throw new Refusal(400, 'NOT_CONFIRMED', "'confirm' must be the name of the topic.");
           }
@@ -90,7 +90,7 @@ function routesOf(action: NamedAction): Routes {
   };
 }
 
-/** Payloads are replaced only where they are shown. */
+/** Returns the inputs of an action. Payloads are replaced only where they are shown. */
 function inputOf({ input, target }: ActionOn<NamedAction['target']>, body: Input): object {
   const names = Object.keys(input).filter((name) => name !== 'payload' || target === 'message');
   return Object.fromEntries(names.map((name) => [name, body.value(name)]));
@@ -100,16 +100,16 @@ function atRate(body: Input, options: BulkOptions): BulkOptions {
   return { ...options, rate: body.optionalNumber('rate') };
 }
 
-/** Work on many messages of a topic. It checks what it is given before it changes anything. */
+/** Work on many messages of a topic. It checks its input before it changes anything. */
 type Work<S> = (queues: DashboardQueues, body: Input, seen: S, options: BulkOptions) => Promise<BulkResult>;
 
-/** Counts what is meant, with examples, if it is asked to; else begins an operation. */
+/** Counts the messages that are meant, with examples, for a dry run; otherwise begins an operation. */
 function bulk<S extends SeenTopic>(action: NamedAction['name'], sees: Sees<S>, workOn: Work<S>): Route {
   return route(action, withExamples(sees), async ({ queues, operations, by }, body, seen) => {
     const work = async (options: BulkOptions): Promise<BulkResult> => workOn(queues, body, seen, { ...by, ...options });
     const about = { action, topic: seen.topic, total: body.optionalNumber('total'), ...by };
     if (body.flag('dryRun')) return work({ dryRun: true });
-    // Stopped before its first step, it only checks what was given: what is refused has not begun.
+    // Stopped before its first step, it only checks the input: a refused operation does not begin.
     await work({ dryRun: true, signal: AbortSignal.abort() });
     return { operation: operations.begin(about, work) };
   });

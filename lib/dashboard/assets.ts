@@ -19,13 +19,13 @@ const TYPES: Readonly<Record<string, string>> = {
 /** The page itself; it finds everything else beside it. */
 export const PAGE = 'index.html';
 
-/** Where `npm run build` puts them, as seen from `dist/cjs/chunks` and from `dist/cjs/dashboard`, and from these sources. */
+/** Folders in which `npm run build` puts them, relative to `dist/cjs/chunks` and `dist/cjs/dashboard`, and to these sources. */
 const FOLDERS = ['../../dashboard/', '../../dist/dashboard/'];
 
 /**
- * The files of the browser's side by their paths.
+ * Reads the files for the browser, by their paths.
  *
- * @throws ConfigurationError if they are not there, as in an application that is bundled into one file: it would boot without its pages
+ * @throws ConfigurationError if they are missing, as in an application that is bundled into one file: it would boot without its pages
  */
 export function readAssets(folders: readonly string[] = foldersOfPackage()): ReadonlyMap<string, Asset> {
   for (const folder of folders) {
@@ -42,7 +42,7 @@ function foldersOfPackage(): string[] {
   try {
     return FOLDERS.map((folder) => fileURLToPath(new URL(folder, import.meta.url)));
   } catch {
-    // A bundle need not know where it is.
+    // A bundle may not know where it is.
     return [];
   }
 }

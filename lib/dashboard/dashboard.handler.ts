@@ -19,15 +19,15 @@ import type { Viewer } from './viewer.js';
 import { watchLook } from './watched-look.js';
 
 /**
- * Where what other routes show comes again whenever it changes. Each `look` names one, with its parameters: a page has one stream,
+ * Path that streams the answers of other routes whenever they change. Each `look` names one, with its parameters: a page has one stream,
  * since a browser has six connections to a server.
  */
 export const WATCH_ROUTE = 'api/watch';
 
-/** What can be watched beside the routes: events as they happen. */
+/** Look beside the routes that can be watched: events as they happen. */
 export const LIVE_LOOK = 'api/live';
 
-/** Most looks of a stream; no page has as many. */
+/** Most looks of a stream, more than any page has. */
 const MAX_LOOKS = 10;
 
 const HEADERS: Readonly<Record<string, string>> = {
@@ -40,7 +40,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 };
 
-/** All routes, placed: what only looks is asked with GET. */
+/** All routes with their methods and paths: looks are requested with GET. */
 const ROUTES = Object.entries({ ...READING_ROUTES, ...ACTING_ROUTES }).map(([path, route]) => ({
   ...route,
   path: `/${path}`,
@@ -58,11 +58,11 @@ export interface DashboardHandlerOptions {
 }
 
 export interface DashboardRequest extends ServedRequest {
-  /** Whoever asks; `undefined`: they may see nothing. */
+  /** Sender of the request; `undefined` if they are not allowed to see anything. */
   readonly viewer: Viewer | undefined;
 }
 
-/** The same of somebody who may see something. */
+/** A request of a sender who is allowed to see something. */
 type AdmittedRequest = DashboardRequest & { readonly viewer: Viewer };
 
 /** Answers the requests of the dashboard, whatever it is mounted in. */
@@ -77,7 +77,7 @@ export class DashboardHandler implements Answering {
   readonly #streams = new EventStreams();
   readonly #assets = readAssets();
 
-  /** @throws ConfigurationError if its pages are not there */
+  /** @throws ConfigurationError if its pages are missing */
   constructor(options: DashboardHandlerOptions) {
     this.#options = options;
     this.log = options.log;
@@ -103,12 +103,12 @@ export class DashboardHandler implements Answering {
     return { status, headers, content: { error: { code, message } } };
   }
 
-  /** Begins the look that the first page waits for. Never rejects. */
+  /** Takes the look that the first page needs. Never rejects. */
   async lookAhead(viewer: Viewer): Promise<void> {
     await this.#lookAt('api/overview', new URLSearchParams(), viewer)().catch(() => {});
   }
 
-  /** Ends what is open. */
+  /** Ends open streams and operations. */
   close(): void {
     this.#streams.close();
     this.#operations.stopAll();
@@ -125,7 +125,7 @@ export class DashboardHandler implements Answering {
   async #act({ request, host, body, viewer }: AdmittedRequest, route: Route): Promise<JsonAnswer> {
     assertNotForged(request, host);
     const given = new Given(await bodyOf(request, body));
-    // What is refused has changed nothing, so all looks are kept.
+    // A refused action has changed nothing, so all looks are kept.
     const run: Route['run'] = async (...asked) => route.run(...asked).finally(() => this.#looks.forget());
     const { answer } = await this.#looks.answer(async (looks) =>
       answerOf(this.#asked(viewer, looks), given, { ...route, run }),
@@ -160,9 +160,9 @@ export class DashboardHandler implements Answering {
   }
 
   /**
-   * What begins each of the looks that a stream is to tell of.
+   * Returns functions that begin each of the looks of a stream.
    *
-   * @throws Refusal if one of them is none, or there are too many
+   * @throws Refusal if one of them does not exist, or there are too many
    */
   #watched(looks: readonly string[], viewer: Viewer): ((stream: EventStream) => void)[] {
     if (looks.length === 0 || looks.length > MAX_LOOKS) {

@@ -24,25 +24,26 @@ export interface DelayQueueDashboardOptions<R = DashboardHttpRequest> {
   /** Name of the connection that it shows. Import the module once for each connection, with a path of its own. @defaultValue 'default' */
   connection?: string;
   /**
-   * Who may look and who may act. It is asked for each request, after the guards of the application.
+   * Decides who is allowed to look and to act. It is called for each request, after the guards of the application.
    * @defaultValue none: required, the boot fails without it
    */
   access: DashboardAccess<R>;
   /**
-   * Returns what may be shown of a payload. A payload that it changed can't be edited, and if it throws, nothing is shown.
+   * Returns the part of a payload that can be shown. A payload that it changed can't be edited, and if it throws, nothing is shown.
    *
    * @defaultValue shows everything
    */
   redact?: DashboardRedact;
   /**
-   * Where your tracing shows a trace: a URL with `{traceId}` in it, such as `'https://jaeger.example.com/trace/{traceId}'`.
+   * URL at which your tracing shows a trace, with `{traceId}` in it, such as `'https://jaeger.example.com/trace/{traceId}'`.
    * Messages that were published within a trace link to it. @defaultValue no link
    */
   traceUrl?: string;
 }
 
 /**
- * A request of Express or Fastify, as far as the dashboard goes by it. What your guards add to it, such as `user`, is there too.
+ * A request of Express or Fastify, with the parts that the dashboard relies on. Anything that your guards add to it, such as `user`, is
+ * there too.
  *
  * @publicApi
  */
@@ -56,7 +57,7 @@ const RULES = {
 } as const;
 const DEFAULT_PATH = 'queues';
 
-/** Express and Fastify do not write a wildcard alike. */
+/** Paths without a wildcard, which Express and Fastify write differently. */
 const PATHS = ['/:a/:b/:c', '/:a/:b', '/:a', ''];
 
 /**
@@ -104,14 +105,14 @@ export class DelayQueueDashboardModule {
       // Later would be too late: the server waits for the connections that this ends.
       closesIn: 'beforeApplicationShutdown',
       answer: async (handler, { begin, ...served }, asked) => {
-        // What it throws is answered by the application, as what a guard throws.
+        // The application answers an error of `access` like one of a guard.
         const viewer = viewerOf(await access(asked));
         begin();
         if (served.path !== '' || !viewer) {
           await handler.handle({ ...served, viewer });
           return;
         }
-        // Its parts are beside the page, whatever the prefix; and Fastify takes a slash at the end for another path.
+        // The parts are beside the page, whatever the prefix; and Fastify takes a trailing slash for another path.
         const [last = ''] = splitUrl(asked.originalUrl).path.split('/').slice(-1);
         served.response.writeHead(308, { location: last === '' ? PAGE : `${last}/${PAGE}` }).end();
       },

@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { whenGone } from '../http/carrier.js';
 import { Refusal } from '../http/refusal.js';
 
-/** Proxies close a connection on which nothing is said for long. In milliseconds. */
+/** Time between two signs of life, in milliseconds: proxies close a connection that is silent for long. */
 const PULSE = 15_000;
 
-/** After this time the browser has to connect again, so that a right that was taken away ends. In milliseconds. */
+/** Time after which the browser has to reconnect, in milliseconds, so that a revoked right ends. */
 const LONGEST = 5 * 60_000;
 
-/** Bytes that may wait for a slow browser. */
+/** Most bytes that wait for a slow browser. */
 const MAX_WAITING = 1024 * 1024;
 
 /** Server-sent events to one browser, until either side ends it. */
@@ -20,7 +20,7 @@ export interface EventStream {
   send(data: string): void;
 }
 
-/** The streams that are open. */
+/** The open streams. */
 export class EventStreams {
   readonly #open = new Set<() => void>();
   #isClosed = false;
@@ -59,7 +59,7 @@ export class EventStreams {
     };
   }
 
-  /** Ends all of them; none is opened any more. */
+  /** Ends all of them; no more can be opened. */
   close(): void {
     this.#isClosed = true;
     for (const end of this.#open) end();

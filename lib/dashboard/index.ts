@@ -1,4 +1,4 @@
-// The dashboard, `nestjs-delay-queue/dashboard`: what is not named here may change at any time.
+// The dashboard, `nestjs-delay-queue/dashboard`: anything not named here can change at any time.
 
 export {
   DelayQueueDashboardModule,

@@ -4,7 +4,7 @@ import type { EventStream } from './event-streams.js';
 import type { Viewer } from './viewer.js';
 import type { Told } from './watched-look.js';
 
-/** Which events somebody wants to see, of those that they may; all that are not limited. */
+/** Selects the events that a viewer wants to see, among those that they are allowed to; no limit means all of them. */
 export interface LiveFilter {
   readonly viewer: Viewer;
   readonly topic: string | undefined;
@@ -12,9 +12,9 @@ export interface LiveFilter {
 }
 
 /**
- * Tells a browser the events of the fleet as they come. What it is too slow for is left out, and counted.
+ * Sends a browser the events of the fleet as they come. Events that it is too slow for are left out, and counted.
  *
- * @param look which of the looks of the stream they answer
+ * @param look number of the look of the stream that they answer
  */
 export function followEvents(
   events: Observable<FleetEvent>,

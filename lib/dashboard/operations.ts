@@ -12,17 +12,17 @@ export interface Operation {
   readonly topic: string;
   readonly actor: string | undefined;
   readonly startedAt: Date;
-  /** How many messages were meant when its user counted them; `undefined` if nobody has. */
+  /** Number of messages that were meant when its user counted them; `undefined` if nobody did. */
   readonly total: number | undefined;
   readonly state: 'running' | 'done' | 'stopped' | 'failed';
-  /** How far it has come; `undefined` before its first step. */
+  /** Progress so far; `undefined` before its first step. */
   readonly progress: BulkProgress | undefined;
-  /** What the call was answered. */
+  /** Result of the call. */
   readonly result: Omit<BulkResult, 'examples'> | undefined;
   readonly error: string | undefined;
 }
 
-/** What the work is given, to be stopped and to say how far it has come. */
+/** Lets the work be stopped, and report its progress. */
 export interface OperationControl {
   readonly signal: AbortSignal;
   readonly onProgress: (progress: BulkProgress) => void;
@@ -33,7 +33,7 @@ interface Entry {
   readonly abort: AbortController;
 }
 
-/** Most operations that are remembered. */
+/** Most operations to remember. */
 const MAX_REMEMBERED = 100;
 
 /** The operations that were begun in this process. */
@@ -42,13 +42,13 @@ export class Operations {
   readonly #onEnd: () => void;
   readonly #operations = new Map<string, Entry>();
 
-  /** @param onEnd called after each of them has ended, however it ended */
+  /** @param onEnd called after each of them has ended, with or without success */
   constructor(clock: Clock, onEnd: () => void) {
     this.#clock = clock;
     this.#onEnd = onEnd;
   }
 
-  /** Those of the topics that somebody sees, the latest first. */
+  /** Returns the operations of the topics that the viewer sees, the latest first. */
   list(viewer: Viewer): Operation[] {
     const all = Array.from(this.#operations.values(), ({ shown }) => shown);
     return all.filter(({ topic }) => viewer.sees(topic)).toReversed();
@@ -107,7 +107,7 @@ export class Operations {
     this.#operations.get(id)?.abort.abort();
   }
 
-  /** To be called when the process ends. What was done by then stays done. */
+  /** Call this when the process ends. Changes made by then stay. */
   stopAll(): void {
     for (const { abort } of this.#operations.values()) abort.abort();
   }

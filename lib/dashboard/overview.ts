@@ -5,32 +5,32 @@ import type { DashboardQueues } from './route.js';
 /** A topic in the overview. */
 export interface TopicLine extends Omit<TopicCounts, 'counters'> {
   readonly topic: string;
-  /** Messages whose time has come and that no process has claimed yet, also those that are blocked. */
+  /** Messages whose time has come and that no process has claimed yet, including blocked ones. */
   readonly overdue: number;
   /** The earliest due time of those. */
   readonly oldestOverdueAt: Date | undefined;
   readonly partitions: number;
   /** Partitions that no living process owns. */
   readonly unowned: number;
-  /** Processes that handle it, or take part in it since somebody receives there. */
+  /** Processes that handle it, or take part in it because someone receives there. */
   readonly handlers: number;
-  /** Those who receive it, and are busy or wait. */
+  /** Consumers that receive it, and are busy or wait. */
   readonly receivers: number;
   readonly minutes: readonly WorkMinute[];
 }
 
-/** What is wrong. The browser says it in words, with what to do. */
+/** A problem. The browser puts it in words, with what to do. */
 export type Problem = TopicProblem | RedisProblem | FleetProblem;
 
 export interface TopicProblem {
   readonly kind: 'unreachable' | 'paused' | 'held' | 'no-handler' | 'no-owner' | 'late' | 'blocked' | 'dead';
   readonly topic: string;
   readonly count: number;
-  /** Until when it is held. */
+  /** End of the hold. */
   readonly until?: Date;
 }
 
-/** What the doctor found that breaks a promise. */
+/** A finding of the doctor that breaks a promise. */
 export interface RedisProblem {
   readonly kind: 'redis';
   readonly check: string;
@@ -40,7 +40,7 @@ export interface RedisProblem {
 /** No process handles anything, and nobody receives. */
 export interface FleetProblem {
   readonly kind: 'no-process';
-  /** How many topics there are. */
+  /** Number of topics. */
   readonly count: number;
 }
 
@@ -116,7 +116,7 @@ function problemsOf(line: TopicLine, at: Date): TopicProblem[] {
   else if (heldUntil !== undefined && heldUntil > at)
     problems.push({ kind: 'held', topic, count: overdue, until: heldUntil });
   else if (handlers + receivers === 0 && scheduled > 0) add('no-handler', scheduled);
-  // Nobody need own what is received, while all who receive are busy.
+  // No process has to own the partitions of a received topic while all of its receivers are busy.
   else if (unowned > 0 && receivers === 0 && scheduled > 0) add('no-owner', unowned);
   else {
     if (isLate(line.oldestDueAt)) add('late', due);

@@ -23,28 +23,28 @@ import {
 import { cheap } from './shared-looks.js';
 import { visibleAgenda, visibleAudit, visibleFleet, visibleOverview } from './visible.js';
 
-/** How many of the next runs of a schedule are shown. */
+/** Number of the next runs of a schedule that are shown. */
 const NEXT_RUNS = 10;
 
-/** Into how many parts an agenda is cut. */
+/** Number of parts that an agenda is cut into. */
 const BUCKETS = 60;
 
-/** Longest time that a look at all topics is kept for each of them and of their partitions, in milliseconds: two hundred times what one takes a slow Redis. */
+/** Longest time to keep a look at all topics, per topic and per partition, in milliseconds: two hundred times what one takes a slow Redis. */
 const KEPT_A_PARTITION = 50;
 
-/** The same for what the doctor asks. */
+/** The same for the calls of the doctor. */
 const KEPT_FOR_DOCTOR = 1000;
 
 /** The same for each dead letter that is looked at. */
 const KEPT_A_RECORD = 4;
 
-/** For a list of messages, kept no longer than any look: whoever goes from it to one that is gone by then does not find what they went for. */
+/** For a list of messages, kept no longer than any look: a user who follows it to a message that is gone by then finds nothing. */
 const briefly = (): number => 0;
 
 /** The routes that answer while Redis is away: so the page opens, and says what is wrong with Redis. */
 export const ANSWER_WITHOUT_REDIS: ReadonlySet<string> = new Set(['api/session', 'api/doctor', 'api/operations']);
 
-/** What the pages show, by path. Looks that cost more than a call are shared by all who watch. */
+/** Looks of the pages, by path. All viewers share those that cost more than one call. */
 export const READING_ROUTES: Routes = {
   'api/session': route('look', ownRights, async ({ traceUrl }, _, rights) => ({
     ...rights,
@@ -87,7 +87,7 @@ export const READING_ROUTES: Routes = {
       return context.queues.admin.agenda(topic, { from, to, buckets });
     };
     const name = `agenda ${JSON.stringify([topic, buckets, range])}`;
-    // Of all topics it costs a call for each of their partitions.
+    // For all topics it costs a call for each of their partitions.
     return context.looks.take(name, lookAtAgenda, topic === undefined ? undefined : cheap);
   }),
 
@@ -176,13 +176,13 @@ async function examined({ queues: { admin }, looks }: Pick<RouteContext, 'queues
   return looks.take('doctor', () => admin.doctor(), cheap);
 }
 
-/** The time by which everything is due, epoch milliseconds; by this process's clock and by how far that was off a moment ago. */
+/** Returns the time by which everything is due, in epoch milliseconds: this process's clock, corrected by its recent offset. */
 async function redisTime({ queues: { admin }, looks, clock }: RouteContext): Promise<number> {
   const lookAtClock = async () => (await admin.fleet({ minutes: 0 })).at.getTime() - clock.now();
   return clock.now() + (await looks.take('clock', lookAtClock, cheap));
 }
 
-/** The time that begins now, from a whole bucket on, so that bars move by their own width. */
+/** Returns a range that begins now, at a whole bucket, so that bars move by their own width. */
 function spanFrom(now: number, span: number, buckets: number): { from: number; to: number } {
   const bucket = span / buckets;
   const from = Math.floor(Math.floor(now / bucket) * bucket);

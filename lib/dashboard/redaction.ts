@@ -5,48 +5,48 @@ import type { Failure } from '../messages/failure.js';
 import type { Schedule } from '../schedules/schedule.interface.js';
 
 /**
- * What a payload belongs to.
+ * Message or schedule that a payload belongs to.
  *
  * @publicApi
  */
 export interface RedactedPlace {
   readonly topic: string;
-  /** Of the message, or of the schedule. */
+  /** Id of the message or of the schedule. */
   readonly id: string;
 }
 
 /**
- * Returns what may be shown of a payload.
+ * Returns the part of a payload that can be shown.
  *
  * @publicApi
  */
 export type DashboardRedact = (payload: unknown, place: RedactedPlace) => unknown;
 
-/** Leaves nothing, for a viewer who may not see payloads. */
+/** Leaves nothing, for a viewer who is not allowed to see payloads. */
 export const NO_PAYLOADS: DashboardRedact = () => undefined;
 
-/** Stands for a payload of which nothing may be shown, since `redact` has failed. */
+/** Placeholder for a payload that cannot be shown because `redact` has failed. */
 const HIDDEN = '(hidden: redact has failed)';
 
-/** How what JSON cannot hold is written; bounds keep one large value from filling the page. */
+/** Format of values that JSON cannot hold; bounds keep one large value from filling the page. */
 const IN_WORDS = { depth: 8, maxArrayLength: 100, maxStringLength: 10_000 } as const;
 
-/** What the browser gets of a payload. */
+/** A payload as the browser gets it. */
 interface ShownPayload {
-  /** As JSON can hold it; `undefined` if this process cannot decode what is stored, or nothing of it may be shown. */
+  /** Payload that JSON can hold; `undefined` if this process cannot decode it, or nothing of it can be shown. */
   readonly payload: unknown;
   readonly redacted: boolean;
   /** Whether the browser has all of it, so that storing what it shows would change nothing. */
   readonly editable: boolean;
 }
 
-/** What the browser gets of a message: never the stored envelope, which has its payload. */
+/** A message as the browser gets it: never with the stored envelope, which has its payload. */
 export type ShownMessage = Omit<MessageDetails, 'raw' | 'payload'> & ShownPayload;
 
-/** What the browser gets of a schedule. */
+/** A schedule as the browser gets it. */
 export type ShownSchedule = Omit<Schedule, 'payload'> & ShownPayload;
 
-/** The parts of an answer whose payload is as it is stored. */
+/** The parts of an answer whose payload is not redacted. */
 export type Unredacted<T> = T extends ShownPayload | Failure | Date
   ? never
   : T extends { readonly payload: unknown }
@@ -69,7 +69,7 @@ export function shownSchedule(schedule: Schedule, redact: DashboardRedact | unde
 }
 
 function shownPayload(stored: unknown, place: RedactedPlace, redact: DashboardRedact | undefined): ShownPayload {
-  // `redact` would take nothing for a payload of its topic, and the browser for one that is there.
+  // `redact` would take `undefined` for a payload of its topic, and the browser would take it for one that is there.
   if (stored === undefined) return { payload: undefined, redacted: false, editable: false };
   const { payload, redacted } = redactedPayload(stored, place, redact);
   const shown = payload === undefined ? undefined : inJson(payload);
@@ -83,7 +83,7 @@ function redactedPayload(
 ): { payload: unknown; redacted: boolean } {
   if (!redact) return { payload, redacted: false };
   try {
-    // It may change what it is given.
+    // It can change its argument.
     const shown = redact(structuredClone(payload), { topic, id });
     return { payload: shown, redacted: !isDeepStrictEqual(shown, payload) };
   } catch {
@@ -91,12 +91,12 @@ function redactedPayload(
   }
 }
 
-/** A copy that JSON can hold. A serializer or `redact` may have made what it cannot, such as a `BigInt` or a `Map`: that becomes text. */
+/** Returns a copy that JSON can hold. Values of a serializer or `redact` that it cannot hold, such as a `BigInt` or a `Map`, become text. */
 function inJson(payload: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(payload, (_name, value: unknown) => (isOfJson(value) ? value : inWords(value))));
   } catch {
-    // It contains itself, or JSON has nothing at all for it.
+    // It contains itself, or JSON has no form at all for it.
     return inWords(payload);
   }
 }

@@ -4,7 +4,7 @@ import { foreignPage } from '../http/foreign-page.js';
 import { assertSaysJson, readJson } from '../http/read-json.js';
 import { Refusal } from '../http/refusal.js';
 
-/** A page of another site cannot send this header unless the application's CORS settings let it. */
+/** Header that a page of another site cannot send unless the application's CORS settings let it. */
 export const OWN_HEADER = 'x-delay-queue-dashboard';
 
 /** Most bytes of a body that we read ourselves: a payload of 1 MiB, escaped. */
@@ -13,8 +13,8 @@ const MAX_BODY = 2 * 1024 * 1024;
 const RULES = { max: MAX_BODY, tooLarge: 'PAYLOAD_TOO_LARGE', noJson: 'INVALID_ARGUMENT' } as const;
 
 /**
- * @param host that the browser has asked, see {@link foreignPage}
- * @throws Refusal if a page of another site has made a browser send it
+ * @param host host that the browser asked, see {@link foreignPage}
+ * @throws Refusal if a page of another site made a browser send it
  */
 export function assertOwnSite(request: IncomingMessage, host: string | undefined): void {
   const foreign = foreignPage(request, host);
@@ -40,10 +40,10 @@ function crossSite(message: string): Refusal {
 }
 
 /**
- * The body of a request that is to change something.
+ * Reads the body of a request that is to change something.
  *
- * @param given what a parser of the application has made of it, if one has read it: its bytes, or a value
- * @throws Refusal if it is no JSON object, or too large
+ * @param given result of a parser of the application, if one has read it: its bytes, or a value
+ * @throws Refusal if it is not a JSON object, or too large
  * @throws SerializationError if it would come back as something else
  */
 export async function bodyOf(request: IncomingMessage, given: unknown): Promise<Record<string, unknown>> {

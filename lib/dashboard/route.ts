@@ -10,58 +10,58 @@ import type { DashboardRedact, Unredacted } from './redaction.js';
 import type { Looks } from './shared-looks.js';
 import type { Viewer } from './viewer.js';
 
-/** What the dashboard shows and acts on. */
+/** Services behind the dashboard. */
 export interface DashboardQueues {
   readonly admin: DelayQueueAdmin;
   readonly schedules: DelayQueueSchedules;
   readonly events: { readonly fleet: Observable<FleetEvent> };
 }
 
-/** What a route works with. Nothing of it depends on who asks: that is for {@link Sees}. */
+/** Context of a route. Nothing in it depends on the viewer: that is up to {@link Sees}. */
 export interface RouteContext {
   readonly queues: DashboardQueues;
   readonly looks: Looks;
   readonly operations: Operations;
   readonly clock: Clock;
-  /** Where a trace is shown, with `{traceId}` in it. */
+  /** Address of a trace, with `{traceId}` in it. */
   readonly traceUrl: string | undefined;
-  /** Who it is, for the audit log. */
+  /** The viewer, for the audit log. */
   readonly by: { readonly actor: string | undefined };
 }
 
-/** The same, and who asks. */
+/** The same, with the viewer. */
 export interface AskedContext extends RouteContext {
   readonly viewer: Viewer;
-  /** Returns what this viewer gets of a payload; `undefined`: all of it. */
+  /** Returns the part of a payload that this viewer gets; `undefined`: all of it. */
   readonly redact: DashboardRedact | undefined;
 }
 
-/** Decides what of topics and payloads a viewer gets. Routes share those of `sees.ts`. */
+/** Decides which topics and payloads a viewer gets. Routes share those of `sees.ts`. */
 export interface Sees<S> {
   /**
-   * Finds what a request is about, which no route gets in another way.
+   * Finds the subject of a request, which no route gets in another way.
    *
    * @throws Refusal unless the viewer sees it
    */
   find(asked: AskedContext, given: Given): S | Promise<S>;
 }
 
-/** Also takes out of an answer what its viewer does not see. */
+/** Also removes from an answer what its viewer does not see. */
 export interface Cuts<S, A, R> extends Sees<S> {
   show(answer: A, viewer: Viewer, redact: DashboardRedact | undefined): R;
 }
 
-/** A right that depends on what a request is about. A method, so that routes about different things are of one type. */
+/** A right that depends on the subject of a request. A method, so that routes about different subjects have one type. */
 interface RightOf<S> {
   of(seen: S): AuditedAction;
 }
 
 /**
- * A look, asked with GET, which changes nothing, or an action, asked with POST. It works with `S`, answers `A`, and its viewer gets `R`
- * of that.
+ * A look, requested with GET, which changes nothing, or an action, requested with POST. It works with `S`, returns `A`, and its viewer gets
+ * `R` of that.
  */
 export interface RouteOf<S, A, R> {
-  /** To look, which all may who see the dashboard at all, or an action, which a viewer has to be allowed, also to count only. */
+  /** `look`, which everyone has who sees the dashboard at all, or an action, which a viewer has to be granted even for a dry run. */
   readonly right: 'look' | AuditedAction | RightOf<S>['of'];
   readonly sees: Sees<S> & Partial<Pick<Cuts<S, A, R>, 'show'>>;
   run(context: RouteContext, input: Input, seen: S): Promise<A>;
@@ -72,7 +72,7 @@ export type Route = RouteOf<unknown, unknown, unknown>;
 /** The routes of a part of the dashboard, by their paths. */
 export type Routes = Readonly<Record<string, Route>>;
 
-/** Has the compiler check that a route works with what its viewer sees, and that what they get has no payload as it is stored. */
+/** Makes the compiler check that a route works with what its viewer sees, and that its answer has no unredacted payload. */
 export function route<S, A, R = A>(
   right: RouteOf<S, A, R>['right'],
   sees: RouteOf<S, A, R>['sees'],
@@ -82,7 +82,7 @@ export function route<S, A, R = A>(
 }
 
 /**
- * Answers what a viewer gets of a route. Nothing is answered in another way.
+ * Returns the answer of a route for a viewer. Nothing is answered in another way.
  *
  * @throws Refusal if they lack the right, or do not see what they ask about
  */
@@ -99,13 +99,13 @@ export function noSuchTopic(): Refusal {
   return new Refusal(404, 'NOT_FOUND', 'There is no such topic.');
 }
 
-/** What a request was given: the parameters of its URL, or the properties of its body. */
+/** Input of a request: the parameters of its URL, or the properties of its body. */
 export class Given {
-  /** Apart from all else, so that a route gets it by {@link Sees} alone. */
+  /** The topic, kept apart so that a route only gets it by {@link Sees}. */
   readonly topic: string | undefined;
   readonly #values: Readonly<Record<string, unknown>>;
 
-  /** @throws Refusal if the topic is no string */
+  /** @throws Refusal if the topic is not a string */
   constructor({ topic, ...values }: Readonly<Record<string, unknown>>) {
     this.topic = textOf('topic', topic);
     this.#values = values;
@@ -137,20 +137,20 @@ export class Given {
     return number;
   }
 
-  /** @throws Refusal unless it was said: a misspelt dry run would be none */
+  /** @throws Refusal unless it was given: a misspelt `dryRun` would make changes */
   flag(name: string): boolean {
     const value = this.#values[name];
     if (typeof value !== 'boolean') throw refused(`'${name}' must be true or false.`);
     return value;
   }
 
-  /** A time from now on, or a point in time. */
+  /** Returns a delay from now on, or a point in time. */
   when(): { delay: string } | { deliverAt: number } {
     const deliverAt = this.optionalNumber('deliverAt');
     return deliverAt === undefined ? { delay: this.text('delay') } : { deliverAt };
   }
 
-  /** A message by its id, or by id and key. */
+  /** Returns a reference to a message by its id, or by id and key. */
   message(): MessageRef {
     const id = this.text('id');
     const key = this.optionalText('key');
@@ -158,7 +158,7 @@ export class Given {
   }
 }
 
-/** What of that a route itself is given. */
+/** The part of the input that a route itself gets. */
 export type Input = Omit<Given, 'topic'>;
 
 function textOf(name: string, value: unknown): string | undefined {

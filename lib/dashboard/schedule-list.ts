@@ -5,12 +5,12 @@ import type { ShownSchedule } from './redaction.js';
 import type { Input, RouteContext } from './route.js';
 import type { SeenSchedules } from './sees.js';
 
-/** A schedule, and what became of its latest occurrence, if it has one. */
+/** A schedule, and the outcome of its latest occurrence, if it has one. */
 export interface ScheduleLine extends ShownSchedule {
   readonly lastRun: LastRun | undefined;
 }
 
-/** A topic of which not all schedules can be told now. */
+/** A topic whose schedules cannot all be read now. */
 export interface FailedSchedules {
   readonly topic: string;
   readonly ids: readonly string[];
@@ -20,18 +20,18 @@ export interface FailedSchedules {
 
 export interface ScheduleList {
   readonly schedules: readonly ScheduleLine[];
-  /** How many there are. */
+  /** Number of schedules. */
   readonly total: number;
   readonly failed: readonly FailedSchedules[];
 }
 
-/** How many are told of unless more are asked for. */
+/** Default number of listed schedules. */
 const DEFAULT_COUNT = 50;
 
-/** Longest time that a look is kept for each schedule that it has asked for, in milliseconds: two hundred times what one takes a slow Redis. */
+/** Longest time to keep a look, per schedule that it has asked for, in milliseconds: two hundred times what one takes a slow Redis. */
 const KEPT_A_SCHEDULE = 4;
 
-/** The first schedules of those that the viewer sees. What became of their occurrences is asked for no others. */
+/** Lists the first schedules that the viewer sees. Only for these it asks for the outcomes of their occurrences. */
 export async function listSchedules(
   { queues: { schedules }, looks }: RouteContext,
   query: Input,

@@ -9,20 +9,20 @@ import { type AskedContext, type Cuts, type Input, type Sees, noSuchTopic, requi
 import { cheap } from './shared-looks.js';
 import type { Rights } from './viewer.js';
 
-// What a viewer gets of topics and payloads: each route names one of these, and gets what it is about from there.
+// Topics and payloads that a viewer gets: each route names one of these, and gets its subject from there.
 
-/** For what tells of no topic. */
+/** For routes that are about no topic. */
 export const noTopic: Sees<undefined> = { find: () => undefined };
 
-/** For what is about all topics, and is not cut. */
+/** For routes that are about all topics, and whose answers are not cut. */
 export const allTopics: Sees<void> = { find: ({ viewer }) => viewer.assertSeesAllTopics() };
 
-/** @param show leaves of an answer, which is the same for all viewers, what one of them sees */
+/** @param show reduces an answer, which is the same for all viewers, to what one of them sees */
 export function cut<S, A, R>(sees: Sees<S>, show: Cuts<S, A, R>['show']): Cuts<S, A, R> {
   return { ...sees, show };
 }
 
-/** What is answered of changes: a dry run has some of the messages. */
+/** Answer of a change: a dry run has some of the messages. */
 type Changed = object & Partial<Pick<BulkResult, 'examples'>>;
 
 export function withExamples<S>(sees: Sees<S>): Cuts<S, Changed, object> {
@@ -32,12 +32,12 @@ export function withExamples<S>(sees: Sees<S>): Cuts<S, Changed, object> {
   }));
 }
 
-/** What the viewer may do. */
+/** The rights of the viewer. */
 export const ownRights: Sees<Rights & { readonly redacts: boolean }> = {
   find: ({ viewer, redact }) => ({ ...viewer.rights, redacts: redact !== undefined }),
 };
 
-/** What is about one topic. */
+/** A subject within one topic. */
 export interface SeenTopic {
   readonly topic: string;
 }
@@ -51,10 +51,10 @@ export const itsTopicIfAny: Sees<Partial<SeenTopic>> = {
   find: async (asked, { topic }) => (topic === undefined ? {} : seenTopic(asked, topic)),
 };
 
-/** Messages of a topic as the viewer gets to see them, also where they are looked for. */
+/** Messages of a topic as the viewer gets to see them, in searches too. */
 interface SeenMessages extends SeenTopic {
   readonly messages: ViewedMessages<ShownMessage>;
-  /** What two viewers have to have in common to share a look at them. */
+  /** Right to see payloads; only viewers who agree in it share a look at the messages. */
   readonly payloads: boolean;
 }
 
@@ -67,7 +67,7 @@ export const itsMessages: Sees<SeenMessages> = {
   },
 };
 
-/** The same, by the filter of the request. */
+/** The same, with the filter of the request. */
 export const itsSearch: Sees<SeenMessages & { readonly filter: MessageFilter }> = {
   find: async (asked, given) => {
     const seen = await itsMessages.find(asked, given);
@@ -95,12 +95,12 @@ export const itsFilter: Sees<SeenTopic & { readonly filter: MessageFilter }> = {
   },
 };
 
-/** The same of dead letters. The text that they are chosen by is that of their errors, which are shown. */
+/** The same for dead letters. Their filter by text searches their errors, which are shown. */
 export const itsDeadFilter: Sees<SeenTopic & { readonly filter: DeadLetterFilter }> = {
   find: async (asked, given) => ({ ...(await itsTopic.find(asked, given)), filter: givenFilter(given) }),
 };
 
-/** The schedule that it names. */
+/** The schedule that the request names. */
 export const itsSchedule: Sees<Schedule> = {
   find: async ({ queues: { schedules }, viewer }, given) => {
     const id = given.text('id');
@@ -111,7 +111,7 @@ export const itsSchedule: Sees<Schedule> = {
   },
 };
 
-/** Which schedules are told of, and what of each. */
+/** Selects the schedules that are listed, and the visible part of each. */
 export interface SeenSchedules {
   readonly sees: (topic: string) => boolean;
   readonly shown: (schedule: Schedule) => ShownSchedule;
@@ -124,7 +124,7 @@ export const itsSchedules: Sees<SeenSchedules> = {
   }),
 };
 
-/** The operation that it names. */
+/** The operation that the request names. */
 export const itsOperation: Sees<Operation> = {
   find: ({ operations, viewer }, given) => operations.get(given.text('id'), viewer),
 };
@@ -134,7 +134,7 @@ export const itsOperations: Sees<readonly Operation[]> = {
 };
 
 /**
- * A topic that was never used is refused to whoever sees only some: an answer about it may name the one that was probably meant.
+ * Refuses a topic that was never used to viewers who see only some: an answer about it could name the one that was probably meant.
  *
  * @throws Refusal unless the viewer sees it
  */
@@ -147,9 +147,9 @@ async function seenTopic({ viewer, looks, queues }: AskedContext, topic: string)
 }
 
 /**
- * The filter that a body has.
+ * Returns the filter of a body.
  *
- * @throws Refusal if it is none, or means one message, which is named elsewhere
+ * @throws Refusal if it is not a filter, or selects one message, which is named elsewhere
  */
 function givenFilter(body: Input): object {
   const filter = body.value('filter');
@@ -157,7 +157,7 @@ function givenFilter(body: Input): object {
   throw new Refusal(400, 'INVALID_ARGUMENT', "'filter' must be an object with what the messages have in common.");
 }
 
-/** The filter that the parameters of a URL stand for. */
+/** Returns the filter that the parameters of a URL stand for. */
 function queriedFilter(query: Input): MessageFilter {
   const path = query.optionalText('field');
   return {
@@ -170,12 +170,12 @@ function queriedFilter(query: Input): MessageFilter {
   };
 }
 
-/** @throws Refusal if a filter looks into payloads that the viewer may not see: they could be told by trial */
+/** @throws Refusal if a filter looks into payloads that the viewer is not allowed to see: trial would reveal them */
 function assertMayFilterBy({ viewer }: Pick<AskedContext, 'viewer'>, filter: object): void {
   if (looksIntoPayloads(filter)) viewer.assertSeesPayloads();
 }
 
-/** @throws Refusal also if `redact` hides parts of payloads: what would be changed, and how much of it, tells them by trial */
+/** @throws Refusal also if `redact` hides parts of payloads: the messages that would be changed, and their number, reveal them by trial */
 function assertMayActBy({ viewer, redact }: Pick<AskedContext, 'viewer' | 'redact'>, filter: object): void {
   assertMayFilterBy({ viewer }, filter);
   if (!redact || !looksIntoPayloads(filter)) return;

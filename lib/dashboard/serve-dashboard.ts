@@ -7,19 +7,19 @@ import { type Serving, serve } from '../http/serve.js';
 import { DashboardHandler, type DashboardHandlerOptions } from './dashboard.handler.js';
 import { viewerOf } from './viewer.js';
 
-/** How the dashboard is served without an application. */
+/** Options of a dashboard that is served without an application. */
 export interface ServeOptions
   extends Pick<DashboardHandlerOptions, 'queues' | 'redact' | 'log'>, Pick<Serving, 'port'> {
-  /** Whether its reader may also change something. */
+  /** Whether its user is also allowed to change something. */
   readonly operate: boolean;
-  /** Who it is, for the audit log. */
+  /** Name of the user, for the audit log. */
   readonly actor?: string;
 }
 
 export interface ServedDashboard {
-  /** Has the token without which nothing is answered. */
+  /** Address with the token without which nothing is answered. */
   readonly url: string;
-  /** Takes the look that the first page waits for, so that it is under way when somebody opens that. Never rejects. */
+  /** Takes the look that the first page needs, so that it is under way when a user opens the page. Never rejects. */
   lookAhead(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,10 +1,10 @@
 import type { Clock } from '../time/clock.js';
 
-/** How old a look may be for whoever asks next, in milliseconds. */
+/** Age up to which a look is always reused, in milliseconds. */
 const FRESH = 2000;
 
 /**
- * A look that took long is kept for this many times its own duration. So a page, which takes two such looks, takes less than a hundredth
+ * Factor of its own duration for which a look that took long is kept. So a page, which takes two such looks, takes less than a hundredth
  * of the time of Redis, however many watch it, unless a look takes so long that the longest time below is shorter.
  */
 const REST = 200;
@@ -12,25 +12,25 @@ const REST = 200;
 /** Longest time that a look is kept, in milliseconds. */
 const LONGEST_KEPT = 180_000;
 
-/** The longest time that a look is kept which costs Redis a few milliseconds, however long it takes here, in milliseconds. */
+/** Longest time to keep a look that costs Redis a few milliseconds, however long it takes here, in milliseconds. */
 export const cheap = (): number => 10_000;
 
 /** Most looks that are kept: one for each page that is open. */
 const MAX_LOOKS = 500;
 
-/** What a look has answered. */
+/** Answer of a look. */
 export interface Taken<T> {
   readonly answer: T;
-  /** When it was looked at, or the oldest of the looks that it is made of: epoch milliseconds by the clock of this process. */
+  /** Time of the look, or of the oldest look that it is made of, in epoch milliseconds by the clock of this process. */
   readonly takenAt: number;
 }
 
-/** Takes looks, which others may have taken before. */
+/** Takes looks, or reuses those that others have taken. */
 export interface Looks {
   /**
    * @param name equal names mean the same look
-   * @param look is given what to take looks with that it is itself made of
-   * @param mostOf the longest time that an answer may be kept, in milliseconds: a look may have taken long only because this process
+   * @param look takes the look; with its argument it takes the looks that it is made of
+   * @param mostOf returns the longest time to keep an answer, in milliseconds: a look may have taken long only because this process
    *   is busy, or Redis far away
    */
   take<T>(name: string, look: (looks: Looks) => Promise<T>, mostOf?: (answer: T) => number): Promise<T>;
@@ -38,7 +38,7 @@ export interface Looks {
 
 interface Look {
   readonly result: Promise<Taken<unknown>>;
-  /** Until when it is answered again; `undefined` while it is under way. */
+  /** Time until which it is reused; `undefined` while it is under way. */
   until: number | undefined;
 }
 
@@ -76,7 +76,7 @@ export class SharedLooks {
     }
   }
 
-  /** What is answered by some looks, with the age of the oldest of them. */
+  /** Returns the answer of a look that is made of others, with the time of the oldest of them. */
   async answer<T>(look: (looks: Looks) => Promise<T>): Promise<Taken<T>> {
     let takenAt = this.#clock.now();
     const take: Looks['take'] = async (...asked) => {
@@ -88,7 +88,7 @@ export class SharedLooks {
     return { answer, takenAt };
   }
 
-  /** Whoever has changed something sees it at once. */
+  /** Forgets all looks, so that a user who has changed something sees it at once. */
   forget(): void {
     this.#looks.clear();
   }

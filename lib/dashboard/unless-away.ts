@@ -3,13 +3,13 @@ import type { Clock } from '../time/clock.js';
 import { sleep } from '../time/sleep.js';
 import type { SharedLooks } from './shared-looks.js';
 
-/** How often whoever waits for a look asks whether Redis is there at all, in milliseconds. */
+/** Time between the checks for Redis during the wait for a look, in milliseconds. */
 const PATIENCE = 500;
 
-/** Longest time that Redis may take to answer that, in milliseconds. */
+/** Longest time for Redis to answer such a check, in milliseconds. */
 const MOST_TO_REACH = 2000;
 
-/** What tells whether Redis is there. */
+/** Dependencies of a check for Redis. */
 export interface Reach {
   readonly admin: Pick<DelayQueueAdmin, 'reach'>;
   readonly looks: SharedLooks;
@@ -17,10 +17,10 @@ export interface Reach {
 }
 
 /**
- * What a look answers, however long that takes, as long as Redis is there. The look itself sits an outage out for as long as
- * `publishTimeout`, and one that is kept does not ask Redis at all. But whoever watches a page is to read soon why it stands still.
+ * Returns the answer of a look, however long it takes, as long as Redis is there. The look itself sits out an outage for as long as
+ * `publishTimeout`, and one that is kept does not ask Redis at all. But the viewer of a page has to learn soon why it stands still.
  *
- * @throws BrokerUnavailableError if Redis is away; what the look throws
+ * @throws BrokerUnavailableError if Redis is away; errors of the look
  */
 export async function unlessAway<T>(look: Promise<T>, reach: Reach): Promise<T> {
   const ended = new AbortController();
@@ -40,7 +40,7 @@ async function untilAway(reach: Reach, ended: AbortSignal): Promise<never> {
   }
 }
 
-/** Asks for all who want to know, and again once that was two seconds ago. */
+/** Checks for Redis on behalf of all waiting viewers, and again two seconds later. */
 async function reachRedis({ admin, looks }: Reach): Promise<void> {
   await looks.take(
     'reach',

@@ -8,16 +8,16 @@ import { InvalidArgumentError } from '../errors/options.errors.js';
 import { Refusal } from '../http/refusal.js';
 import type { DashboardUser } from './access.js';
 
-/** What a user may do, with nothing left open; `GET api/session` tells it, so that the page offers nothing else. */
+/** Rights of a user, with all defaults applied; `GET api/session` returns them, so that the page offers nothing else. */
 export interface Rights {
   readonly actor: string | undefined;
-  /** Names, and beginnings of names with `*` behind them; `undefined`: all topics. */
+  /** Names, and prefixes of names that end in `*`; `undefined`: all topics. */
   readonly topics: readonly string[] | undefined;
   readonly actions: readonly AuditedAction[];
   readonly payloads: boolean;
 }
 
-/** Somebody who may see the dashboard, or a part of it. */
+/** A user who is allowed to see the dashboard, or a part of it. */
 export class Viewer {
   readonly rights: Rights;
 
@@ -58,9 +58,9 @@ export class Viewer {
 }
 
 /**
- * Who somebody is by what the option `access` has answered; `undefined` if they may see nothing.
+ * Makes a viewer of an answer of the option `access`; `undefined` if they are not allowed to see anything.
  *
- * @throws ConfigurationError if it has answered something else than it may
+ * @throws ConfigurationError if it is not a valid answer
  */
 export function viewerOf(answer: unknown): Viewer | undefined {
   return asConfiguration("What the option 'access' of the dashboard has answered", () => {

@@ -2,7 +2,7 @@ import type { Agenda, AuditEntries, Fleet } from '../admin/index.js';
 import type { Overview } from './overview.js';
 import type { Viewer } from './viewer.js';
 
-// What is looked at for all viewers together, cut down to the topics that one of them sees.
+// Looks that all viewers share, cut down to the topics that one of them sees.
 
 export function visibleOverview(overview: Overview, viewer: Viewer): Overview {
   if (viewer.seesAllTopics) return overview;
@@ -14,7 +14,7 @@ export function visibleOverview(overview: Overview, viewer: Viewer): Overview {
   };
 }
 
-/** Without what a process did minute by minute, which is about all of its topics. */
+/** Removes the minutes of each process, which are about all of its topics. */
 export function visibleFleet(fleet: Fleet, viewer: Viewer): Fleet {
   if (viewer.seesAllTopics) return fleet;
   const { at, processes, topics } = fleet;
@@ -51,7 +51,7 @@ export function visibleAgenda(agenda: Agenda, viewer: Viewer): Agenda {
   };
 }
 
-/** For a viewer who does not see payloads, also without what others have looked for in them. */
+/** For a viewer who does not see payloads, also removes what others have searched for in them. */
 export function visibleAudit({ entries, cursor }: AuditEntries, viewer: Viewer): AuditEntries {
   const seen = entries.filter(({ topic }) => viewer.sees(topic));
   if (viewer.rights.payloads) return { entries: seen, cursor };

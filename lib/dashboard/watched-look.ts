@@ -4,22 +4,22 @@ import type { EventStream } from './event-streams.js';
 import { refusalOf } from '../http/refusal.js';
 import type { Taken } from './shared-looks.js';
 
-/** What a stream says of one of the looks that it was asked for. */
+/** Message of a stream about one of its looks. */
 export interface Told {
-  /** Which of them, from 0 in the order of the question: a page has one stream for all of its looks. */
+  /** Number of the look, from 0 in the order of the request: a page has one stream for all of its looks. */
   readonly look: number;
-  /** How old the answer was when this was sent, in milliseconds; not of events. */
+  /** Age of the answer when this was sent, in milliseconds; not for events. */
   readonly age?: number | undefined;
-  /** Left out if it is the last one again, with another age. */
+  /** The answer; left out if it is the last one again, with another age. */
   readonly answer?: unknown;
-  /** Instead of an answer. */
+  /** Error in place of an answer. */
   readonly error?: { readonly code: string; readonly message: string };
 }
 
 /** A look that is taken again and again. */
 export interface WatchedLook {
   readonly look: () => Promise<Taken<unknown>>;
-  /** Which of the looks of its stream it is. */
+  /** Its number among the looks of its stream. */
   readonly number: number;
   readonly clock: Clock;
 }
@@ -27,12 +27,11 @@ export interface WatchedLook {
 /** Time from one look to the next, in milliseconds. */
 const INTERVAL = 2000;
 
-/** How much younger an answer that has not changed has to be before that is worth a word, in milliseconds. */
+/** Least by which an unchanged answer has to be younger to be worth a word, in milliseconds. */
 const WORTH_A_WORD = 5000;
 
 /**
- * Shows a browser what a look answers, and again whenever that has changed, or how old it is by now, until the stream ends. Never
- * rejects.
+ * Sends a browser the answer of a look, and again whenever that or its age has changed, until the stream ends. Never rejects.
  */
 export async function watchLook({ look, number, clock }: WatchedLook, stream: EventStream): Promise<void> {
   let [shown, shownAt] = ['', 0];

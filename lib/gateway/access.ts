@@ -4,19 +4,19 @@ import { describe } from '../checks/describe.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { checkedTopicName } from '../messages/topic.js';
 
-/** All that can be allowed for a topic. */
+/** All rights for a topic. */
 export const RIGHTS: readonly GatewayRight[] = ['publish', 'receive', 'read', 'operate'];
 
 /**
- * What somebody may do with a topic over HTTP: publish, cancel and reschedule its messages (`'publish'`); receive and settle them
- * (`'receive'`); look (`'read'`); change its schedules (`'operate'`).
+ * A right for a topic over HTTP: publish, cancel and reschedule its messages (`'publish'`); receive and settle them (`'receive'`); look
+ * (`'read'`); change its schedules (`'operate'`).
  *
  * @publicApi
  */
 export type GatewayRight = 'publish' | 'receive' | 'read' | 'operate';
 
 /**
- * Says whether whoever sent a request has a right for a topic. What it throws ends the request, as in a guard.
+ * Decides whether the sender of a request has a right for a topic. An error that it throws ends the request, as in a guard.
  *
  * @publicApi
  */
@@ -28,7 +28,7 @@ export type GatewayAccess<R = IncomingMessage> = (
 /** The topics that are served, by their names. */
 export type ServedTopics = ReadonlyMap<string, TopicRef>;
 
-/** @throws InvalidArgumentError if it is no list of topics, or none is in it, or one twice */
+/** @throws InvalidArgumentError if it is not a list of topics, is empty, or has a topic twice */
 export function servedTopics(topics: unknown): ServedTopics {
   if (!Array.isArray(topics) || topics.length === 0) {
     throw new InvalidArgumentError(

@@ -10,7 +10,7 @@ import type {
 } from '../index.js';
 import type { Problem } from './problem.js';
 
-// What is answered. Each type is a schema of the document under its name here, which scripts/setup/answer-table.mjs makes.
+// Types of answers. Each is a schema of the document under its name here, which scripts/setup/answer-table.mjs makes.
 
 export type {
   ExplainFacts,
@@ -25,13 +25,13 @@ export type { Problem, PublishedMessage, Schedule };
 
 /** Several messages that were published. */
 export interface PublishedMessages {
-  /** In the order in which they were given. */
+  /** Messages in the given order. */
   readonly messages: readonly PublishedMessage[];
 }
 
-/** What became of several messages, of which some were refused. */
+/** Outcomes for several messages, some of which were refused. */
 export interface PublishResults {
-  /** What became of each, in the order in which they were given. */
+  /** Outcome for each message, in the given order. */
   readonly messages: readonly (
     | PublishedMessage
     | {
@@ -43,18 +43,18 @@ export interface PublishResults {
 
 /** A message as it is stored. */
 export interface Message extends Omit<MessageDetails, 'raw' | 'payload' | 'backoff'> {
-  /** As it was published; `undefined` if what is stored cannot be decoded. */
+  /** The published payload; `undefined` if it cannot be decoded. */
   readonly payload: unknown;
-  /** How long it waits after a failed attempt, if it was published with the option; times are milliseconds. */
+  /** Wait after a failed attempt, if it was published with the option; times are milliseconds. */
   readonly backoff: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What became of a message that was to be cancelled. */
+/** Outcome for a message that was to be cancelled. */
 export interface CancelResult {
   readonly result: CancelOutcome;
 }
 
-/** What became of a message that was to be moved. */
+/** Outcome for a message that was to be moved. */
 export interface RescheduleResult {
   readonly result: RescheduleOutcome;
 }
@@ -64,67 +64,67 @@ export type ReceivedMessage = Omit<Received, 'ack' | 'retry' | 'dead' | 'release
 
 /** Messages that were received. */
 export interface ReceivedMessages {
-  /** None if none was due in time. */
+  /** Received messages; none if none was due in time. */
   readonly messages: readonly ReceivedMessage[];
 }
 
-/** What became of a settlement. */
+/** Outcome of a settlement. */
 export interface SettleResult {
   /** Names the delivery. */
   readonly receipt: string;
   readonly status: SettleStatus;
 }
 
-/** What became of several settlements. */
+/** Outcomes of several settlements. */
 export interface SettleResults {
-  /** In the order of the settlements. */
+  /** Outcomes in the order of the settlements. */
   readonly results: readonly SettleResult[];
 }
 
-/** What became of an extension. */
+/** Outcome of an extension. */
 export interface ExtendResult {
   /** Names the delivery. */
   readonly receipt: string;
   readonly status: ExtendStatus;
 }
 
-/** What became of several extensions. */
+/** Outcomes of several extensions. */
 export interface ExtendResults {
-  /** In the order of the extensions. */
+  /** Outcomes in the order of the extensions. */
   readonly results: readonly ExtendResult[];
 }
 
-/** The topics that may be read. */
+/** Topics that the sender is allowed to read. */
 export interface Topics {
   /** Their names. */
   readonly topics: readonly string[];
 }
 
-/** Schedules of a topic that cannot be told now. */
+/** Schedules of a topic that cannot be read now. */
 export interface FailedSchedules {
-  /** Where their messages go. */
+  /** Topic of their messages. */
   readonly topic: string;
   /** Names of the schedules. */
   readonly ids: readonly string[];
-  /** Why they cannot be told. */
+  /** Why they cannot be read. */
   readonly error: Problem;
 }
 
-/** The schedules that may be read. */
+/** Schedules that the sender is allowed to read. */
 export interface Schedules {
-  /** In the order of their ids. */
+  /** Schedules in the order of their ids. */
   readonly schedules: readonly Schedule[];
-  /** Those that cannot be told now, by topic. */
+  /** Schedules that cannot be read now, by topic. */
   readonly failed: readonly FailedSchedules[];
 }
 
-/** What became of a schedule that was to be removed. */
+/** Outcome for a schedule that was to be removed. */
 export interface Removed {
   /** Whether it was there. */
   readonly removed: boolean;
 }
 
-/** What the gateway says of itself, as OpenAPI has it. */
+/** Description of the gateway, as OpenAPI has it. */
 export interface Document {
   readonly [name: string]: unknown;
 }

@@ -6,7 +6,7 @@ import { assertName } from '../messages/topic.js';
 import { type GatewayRight, RIGHTS } from './access.js';
 import { type GatewayToken, assertToken } from './tokens.js';
 
-/** What the file of a standalone gateway says. */
+/** Configuration of a standalone gateway, as its file has it. */
 export interface GatewayConfig {
   /** The topics that are served, by name; each has the options of a topic, which the connection checks. */
   readonly topics: Readonly<Record<string, object>>;
@@ -14,9 +14,9 @@ export interface GatewayConfig {
 }
 
 /**
- * Checks what a file says. No error shows a token.
+ * Checks the content of a file. No error shows a token.
  *
- * @param more topics that are served beside those of the file
+ * @param more topics to serve beside those of the file
  * @throws InvalidArgumentError
  */
 export function checkConfig(given: unknown, more: readonly string[]): GatewayConfig {
@@ -69,7 +69,7 @@ function checkRights(place: string, given: unknown): GatewayRight[] {
   });
 }
 
-/** It may have a token in it, so it is not shown. */
+/** Does not show the given value, which may have a token in it. */
 function assertObject(place: string, given: unknown): asserts given is Record<string, unknown> {
   if (!isPlainObject(given)) throw new InvalidArgumentError(`${place} must be an object.`);
 }

@@ -33,7 +33,7 @@ export interface GatewayHandlerOptions {
 }
 
 export interface GatewayRequest extends ServedRequest {
-  /** Who it is, for the audit log. */
+  /** Name of the sender, for the audit log. */
   readonly actor?: string | undefined;
   readonly may: (topic: string, right: GatewayRight) => Promise<boolean>;
 }
@@ -59,7 +59,7 @@ export class GatewayHandler implements Answering {
     this.#bodyRules = { max: maxBody, tooLarge: 'BODY_TOO_LARGE', noJson: 'INVALID_JSON' };
   }
 
-  /** Rejects only with what `may` has thrown; nothing is written then. */
+  /** Rejects only with an error that `may` threw; then nothing is written. */
   async handle(asked: GatewayRequest): Promise<void> {
     await respond(asked, this, async () => this.#answer(asked));
   }
@@ -72,7 +72,7 @@ export class GatewayHandler implements Answering {
     return problemAnswer(toProblem(error), error);
   }
 
-  /** To be called when the process begins to shut down: those who are answered from now on are to connect anew, to another one. */
+  /** Call this when the process begins to shut down: clients that are answered from now on have to connect anew, to another process. */
   close(): void {
     this.#isClosing = true;
   }
@@ -87,7 +87,7 @@ export class GatewayHandler implements Answering {
     if (right === undefined)
       return route.run(this.#call(asked, found, { query: {}, body: undefined, seen: undefined }));
     assertNotForged(asked, route);
-    // Whoever lacks the right needs to send no body.
+    // A client that lacks the right does not have to send a body.
     const topic = name === undefined ? '' : await this.#topic(asked, name, right);
     const query = queryOf(asked, route);
     const call = this.#call(asked, found, { query, body: await this.#body(asked, route), seen: undefined });
@@ -151,7 +151,7 @@ async function mayDo({ may }: GatewayRequest, topic: string, right: GatewayRight
   }
 }
 
-/** @throws InvalidArgumentError, and a Refusal if it has something twice */
+/** @throws InvalidArgumentError, and a Refusal if it has a parameter twice */
 function queryOf({ search }: GatewayRequest, { query = NO_QUERY }: Route): unknown {
   if (search === '' && query === NO_QUERY) return {};
   const parameters = new URLSearchParams(search);

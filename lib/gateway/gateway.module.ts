@@ -27,7 +27,7 @@ import { ROUTES } from './routes.js';
  * @publicApi
  */
 export interface DelayQueueGatewayOptions<R = GatewayHttpRequest> {
-  /** What its routes, `/v1/…` and `/openapi.json`, are below, beside the global prefix of the application. @defaultValue '' */
+  /** Path above its routes, `/v1/…` and `/openapi.json`, in addition to the global prefix of the application. @defaultValue '' */
   path?: string;
   /** Name of the connection that it serves. @defaultValue 'default' */
   connection?: string;
@@ -39,13 +39,13 @@ export interface DelayQueueGatewayOptions<R = GatewayHttpRequest> {
    */
   topics: readonly TopicRef[];
   /**
-   * Who has which right for which topic. It is asked for each request, after the guards of the application.
+   * Decides who has which right for which topic. It is called for each request, after the guards of the application.
    * @defaultValue none: required, the boot fails without it
    */
   access: GatewayAccess<R>;
   /**
-   * Who sent a request, for the audit log: 1 to 256 characters. It is asked after the guards of the application; what it throws ends the
-   * request, as in a guard.
+   * Returns the name of a request's sender, for the audit log: 1 to 256 characters. It is called after the guards of the application; an
+   * error that it throws ends the request, as in a guard.
    *
    * @defaultValue nobody is named
    * @see docs/reference/admin.md#audit-log
@@ -58,7 +58,8 @@ export interface DelayQueueGatewayOptions<R = GatewayHttpRequest> {
 }
 
 /**
- * A request of Express or Fastify, as far as the gateway goes by it. What your guards add to it, such as `user`, is there too.
+ * A request of Express or Fastify, with the parts that the gateway relies on. Anything that your guards add to it, such as `user`, is there
+ * too.
  *
  * @publicApi
  */
@@ -73,7 +74,7 @@ const RULES = {
 
 const DOCUMENT: Route = documentRoute(() => openApiDocument([...ROUTES, DOCUMENT], { tokens: false }));
 
-/** As Express and Fastify write them. All other paths are the application's, also below `/v1`. */
+/** Paths in the syntax of Express and Fastify. All other paths are the application's, also below `/v1`. */
 const PATHS = [...new Set([...ROUTES, DOCUMENT].map(({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1')))];
 
 /**
@@ -116,12 +117,12 @@ export class DelayQueueGatewayModule {
           limits,
           log: new Logger('DelayQueueGateway'),
         }),
-      // Before the connection stops: then whoever waits is told to connect anew.
+      // Before the connection stops: then clients that wait are told to connect anew.
       closesIn: 'onModuleDestroy',
       answer: async (handler, served, asked) =>
         handler.handle({
           ...served,
-          // Nobody needs a right for the document, nor a name.
+          // The document needs neither a right nor a name.
           actor: served.path === DOCUMENT.path ? undefined : named(actor(asked)),
           may: async (topic, right) => granted(await access(asked, { topic, right })),
         }),
@@ -137,12 +138,12 @@ function assertNamesActors(where: string, actor: unknown): void {
   );
 }
 
-/** @throws ConfigurationError if the application has answered something else than a name */
+/** @throws ConfigurationError if the application returned something other than a name */
 function named(actor: unknown): string | undefined {
   return asConfiguration('The gateway', () => checkedActor("What its option 'actor' answers", actor));
 }
 
-/** @throws ConfigurationError if the application has answered something else than `GatewayAccess` allows */
+/** @throws ConfigurationError if the application returned something other than `GatewayAccess` allows */
 function granted(answer: unknown): boolean {
   if (typeof answer === 'boolean') return answer;
   throw new ConfigurationError(

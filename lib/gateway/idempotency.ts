@@ -3,22 +3,22 @@ import type { IncomingMessage } from 'node:http';
 import { stringify as uuidText } from 'uuid';
 import { refusal } from './problem.js';
 
-/** What of a request makes it the same as another one. */
+/** The parts of a request that make it the same as another one. */
 export interface RepeatableRequest {
-  /** Who it is; whom the application tells apart by something else than `Authorization` is known by that alone. */
+  /** Name of the sender; senders that the application tells apart by something other than `Authorization` are known by it alone. */
   readonly actor: string | undefined;
   readonly method: string;
-  /** With the query. */
+  /** Path with the query. */
   readonly path: string;
   readonly body: unknown;
 }
 
 /**
- * The name of an operation that may be asked for again: the same for the same request of the same sender with the same
+ * Returns the name of an operation that can be requested again: the same for the same request of the same sender with the same
  * `Idempotency-Key`, whichever process gets it.
  *
  * @returns `undefined` if it has no such key
- * @throws Refusal if the key is none
+ * @throws Refusal if the key is invalid
  */
 export function operationOf(
   { headers }: IncomingMessage,
@@ -36,10 +36,10 @@ export function operationOf(
   );
 }
 
-/** The id of a message that is published without one: the same whenever the operation is done. */
+/** Returns the id of a message that is published without one: the same each time the operation is done. */
 export function messageIdOf(operation: string, place: number): string {
   const bytes = hash('sha256', `${operation} ${place}`, 'buffer').subarray(0, 16);
-  // A UUID of version 8 is one that everybody makes in their own way (RFC 9562, 5.8).
+  // The content of a version 8 UUID is up to its maker (RFC 9562, 5.8).
   bytes[6] = ((bytes[6] as number) & 0x0f) | 0x80;
   bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80;
   return uuidText(bytes);

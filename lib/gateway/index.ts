@@ -1,4 +1,4 @@
-// The gateway, `nestjs-delay-queue/gateway`: what is not named here may change at any time.
+// The gateway, `nestjs-delay-queue/gateway`: anything not named here can change at any time.
 
 export { DelayQueueGatewayModule, type DelayQueueGatewayOptions, type GatewayHttpRequest } from './gateway.module.js';
 export type { GatewayAccess, GatewayRight } from './access.js';

@@ -1,6 +1,6 @@
 import { assertInteger } from '../checks/validate.js';
 
-/** Longest time that a request may wait for messages, in milliseconds: what lies between gives up on idle connections later. */
+/** Longest time that a request can wait for messages, in milliseconds: proxies in between give up on idle connections later. */
 export const MAX_WAIT = 60_000;
 
 /** Most messages, settlements or extensions of one request. */

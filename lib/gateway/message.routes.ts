@@ -132,7 +132,7 @@ export const MESSAGE_ROUTES: readonly Route[] = [
 /** A request about messages of one topic. */
 type TopicCall<Q = unknown> = Call<unknown, Q, TopicRef>;
 
-/** What a producer and an operator can do to a message alike. */
+/** Changes to a message that a producer and an operator have in common. */
 interface Changes {
   cancel(topic: TopicRef, ref: MessageRef, options: ActionOptions): Promise<CancelResult>;
   reschedule(
@@ -143,7 +143,7 @@ interface Changes {
   ): Promise<RescheduleResult>;
 }
 
-/** What somebody does who has a name is written to the audit log; the rest is the work of an application. */
+/** Records changes in the audit log if the sender has a name; the others are the work of an application. */
 function changesBy({ queues, by }: TopicCall): Changes {
   const { admin, producer } = queues;
   return by.actor === undefined ? producer : admin;
@@ -160,7 +160,7 @@ async function publishMany(call: TopicCall, given: readonly NewMessage[]): Promi
     if (!(error instanceof PublishManyError)) throw error;
     const results = error.results.map((result) => toResult(call, result));
     const [first] = results;
-    // A reason that passes is that of the request, which is to be sent again.
+    // A transient reason is that of the whole request, which has to be sent again.
     if (results.every((one) => 'error' in one && one.error.status === 503 && sameCode(one, first))) {
       throw (error.results[0] as PromiseRejectedResult).reason;
     }
@@ -181,7 +181,7 @@ function toResult({ log }: TopicCall, result: PromiseSettledResult<PublishedMess
   return { error: problem };
 }
 
-/** A message that has no id gets one if the operation may be asked for again. */
+/** Gives a message without an id one if the operation can be requested again. */
 function toPublish(
   { operation }: TopicCall,
   { payload, ...given }: NewMessage,

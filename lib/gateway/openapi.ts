@@ -12,7 +12,7 @@ export interface DocumentOptions {
 const TOKEN = 'token';
 const JSON_TYPE = 'application/json';
 
-/** What every route that needs a right can be refused with. */
+/** Problems with which every route that needs a right can refuse a request. */
 const COMMON: readonly ProblemCode[] = [
   'INVALID_ARGUMENT',
   'FORBIDDEN',
@@ -34,13 +34,13 @@ const IDEMPOTENCY_KEY = {
 
 const SCHEMAS = '#/components/schemas/';
 
-/** What stands in paths. */
+/** Descriptions of path parameters. */
 const IN_PATHS: Readonly<Record<string, string>> = {
   topic: 'Name of a topic that is served.',
   id: 'Names the message, or the schedule.',
 };
 
-/** The document that describes routes, as OpenAPI 3.1 has it, but for where they are. */
+/** Returns the OpenAPI 3.1 document that describes routes, except for where they are. */
 export function openApiDocument(routes: readonly Route[], { tokens }: DocumentOptions): object {
   const paths: Record<string, Record<string, object>> = {};
   const schemas: Record<string, unknown> = {};
@@ -65,7 +65,7 @@ export function openApiDocument(routes: readonly Route[], { tokens }: DocumentOp
   };
 }
 
-/** Moves what has a name to the schemas of the document. */
+/** Moves named schemas to the schemas of the document. */
 function placed(part: unknown, schemas: Record<string, unknown>): unknown {
   if (Array.isArray(part)) return part.map((item) => placed(item, schemas));
   if (typeof part !== 'object' || part === null) return part;
@@ -73,7 +73,7 @@ function placed(part: unknown, schemas: Record<string, unknown>): unknown {
   const { $ref } = rest;
   if (typeof $ref === 'string' && $ref.startsWith(SCHEMAS)) {
     const name = $ref.slice(SCHEMAS.length);
-    // Some refer to themselves.
+    // Some schemas refer to themselves.
     if (!Object.hasOwn(schemas, name)) schemas[name] = {};
     else return rest;
     schemas[name] = placed(($defs as Readonly<Record<string, unknown>>)[name], schemas);
@@ -142,13 +142,13 @@ function refTo(name: AnswerName): { $ref: string } {
   return { $ref: `${SCHEMAS}${name}` };
 }
 
-/** @param codes that it has here */
+/** @param codes codes that are possible here */
 function problemOf(codes: readonly ProblemCode[]): object {
   const code = { type: 'string', enum: codes };
   return { allOf: [refTo('Problem'), { type: 'object', properties: { code }, required: ['code'] }] };
 }
 
-/** What a route can be refused with, by status. */
+/** Returns the problems with which a route can refuse a request, by status. */
 function problemsOf({ right, body, problems }: Route, tokens: boolean): ReadonlyMap<number, readonly ProblemCode[]> {
   const all = [
     ...(right === undefined ? ['INTERNAL' as const] : COMMON),

@@ -1,12 +1,12 @@
 import { type Route, noTopic, route } from './route.js';
 
 /**
- * Where the gateway describes itself.
+ * Returns the route at which the gateway describes itself.
  *
- * @param document without where its paths are
+ * @param document document without the place of its paths
  */
 export function documentRoute(document: () => object): Route {
-  // Nobody needs a right for it, so that it must not cost more when more ask, wherever they say that it is.
+  // It needs no right, so more requests must not cost more, whatever base they name.
   let rest: string | undefined;
   return route({
     method: 'GET',
@@ -25,7 +25,7 @@ export function documentRoute(document: () => object): Route {
   });
 }
 
-/** Whether the standalone gateway can serve: for whoever sends requests to it. */
+/** Returns the route that says whether the standalone gateway can serve, for those that send requests to it. */
 export function healthRoute(isUp: () => Promise<boolean>): Route {
   return route({
     method: 'GET',

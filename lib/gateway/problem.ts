@@ -9,7 +9,7 @@ interface Kind {
   readonly title: string;
 }
 
-/** All that a request can be refused with, by the code of the problem. */
+/** All problems with which a request can be refused, by code. */
 export const PROBLEMS = {
   INVALID_ARGUMENT: { status: 400, title: 'Something in the request is wrong' },
   SERIALIZATION: { status: 400, title: 'What was sent would not come back as it is' },
@@ -38,37 +38,37 @@ export type ProblemCode = keyof typeof PROBLEMS;
 
 export const PROBLEM_CODES = Object.keys(PROBLEMS) as readonly ProblemCode[];
 
-/** Why a request was refused, as RFC 9457 has it. */
+/** Problem of a refused request, as RFC 9457 has it. */
 export interface Problem {
   /** The code as a URN. */
   readonly type: string;
-  /** Names what is wrong, the same for each problem of the code. */
+  /** Summary, the same for each problem of the code. */
   readonly title: string;
-  /** That of the answer; of one of many messages, the one that it would have alone. */
+  /** Status of the answer; for one of many messages, the status that it would have alone. */
   readonly status: number;
-  /** What was given, what is allowed, and what to do. */
+  /** The given value, what is allowed, and what to do. */
   readonly detail: string;
-  /** Tells problems apart. */
+  /** Code that distinguishes problems. */
   readonly code: ProblemCode;
-  /** What the schema of the topic found wrong, if the code is `INVALID_PAYLOAD`. */
+  /** Issues that the schema of the topic found, if the code is `INVALID_PAYLOAD`. */
   readonly issues?: readonly PayloadIssue[];
 }
 
 export const PROBLEM_TYPE = 'application/problem+json';
 
-/** After how many seconds it is worth while to send the request again. */
+/** Seconds after which it is worth sending the request again. */
 const RETRY_AFTER: Readonly<Partial<Record<ProblemCode, string>>> = {
   TOO_MANY_WAITING: '1',
   BROKER_UNAVAILABLE: '1',
   RECEIVER_UNAVAILABLE: '1',
 };
 
-/** A request that is refused with a problem. */
+/** Returns the refusal of a request with a problem. */
 export function refusal(code: ProblemCode, detail: string, headers: Readonly<Record<string, string>> = {}): Refusal {
   return new Refusal(PROBLEMS[code].status, code, detail, headers);
 }
 
-/** How an error is told; one that strangers learn nothing of is `INTERNAL`. */
+/** Returns the problem for an error; one that strangers learn nothing of is `INTERNAL`. */
 export function toProblem(error: unknown): Problem {
   // Its text has the address of Redis, which is in the log.
   if (error instanceof BrokerUnavailableError) return problem('BROKER_UNAVAILABLE', BROKER_UNAVAILABLE);
@@ -80,7 +80,7 @@ export function toProblem(error: unknown): Problem {
   return problem('INTERNAL', 'The gateway has failed; the log of its process says why.');
 }
 
-/** @param error what {@link toProblem} was given */
+/** @param error the error that was passed to {@link toProblem} */
 export function problemAnswer(content: Problem, error: unknown): JsonAnswer {
   const { code, status } = content;
   const after = RETRY_AFTER[code];

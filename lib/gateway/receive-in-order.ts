@@ -2,7 +2,7 @@ import type { DelayQueueReceiver, ReceivedMessage, ReceiveOptions, TopicRef } fr
 import { ROOM, Room, type Sharing } from '../consumer/pulling/room.js';
 import { ReceiverUnavailableError } from '../errors/operation.errors.js';
 
-/** What is asked for; times in milliseconds. */
+/** Options of an ordered receive; times in milliseconds. */
 export interface OrderedReceive extends Omit<ReceiveOptions, 'wait'>, Sharing {
   readonly max: number;
   readonly wait: number;
@@ -10,11 +10,11 @@ export interface OrderedReceive extends Omit<ReceiveOptions, 'wait'>, Sharing {
 }
 
 /**
- * Receives from several topics, those before the others: what is due now is taken in their order. If nothing is, all are waited for at the same
- * time, and the first that has messages ends the wait.
+ * Receives from several topics in order of precedence: messages that are due now are taken in the order of the topics. If there are none, it
+ * waits for all topics at the same time, and the first that has messages ends the wait.
  *
  * @param topics at least one, each once
- * @throws what `DelayQueueReceiver.receive()` throws, unless another topic has given something
+ * @throws errors of `DelayQueueReceiver.receive()`, unless another topic has returned messages
  */
 export async function receiveInOrder(
   receiver: Pick<DelayQueueReceiver, 'receive'>,
@@ -32,7 +32,7 @@ export async function receiveInOrder(
 
 type Receive = (topic: TopicRef, options: OrderedReceive) => Promise<ReceivedMessage[]>;
 
-/** Whoever has waited already when the process begins to shut down is answered, and not refused. */
+/** Answers a client that has already waited when the process begins to shut down, instead of refusing it. */
 function answeredAtShutdown(receiver: Pick<DelayQueueReceiver, 'receive'>): Receive {
   let hasWaited = false;
   return async (topic, options) => {
@@ -72,7 +72,7 @@ async function receiveFirst(
   options: OrderedReceive,
 ): Promise<ReceivedMessage[]> {
   const ends = topics.map(() => new AbortController());
-  // Several may have something at the same moment, and what is acknowledged before it is given cannot be given back.
+  // Several topics can have messages at the same moment, and those acknowledged before they are handed over cannot be given back.
   const room = new Room(options.max);
   const answers = await Promise.allSettled(
     topics.map(async (topic, place) => {

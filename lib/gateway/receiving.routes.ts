@@ -25,7 +25,7 @@ const RECEIVED = {
 
 const LEASE = duration(MIN_LEASE);
 
-/** For how long a message stays away that cannot be written as JSON, in milliseconds. */
+/** Time for which a message that cannot be written as JSON is put off, in milliseconds. */
 const PUT_OFF = 5 * 60_000;
 
 export const RECEIVING_ROUTES: readonly Route[] = [
@@ -79,7 +79,7 @@ export const RECEIVING_ROUTES: readonly Route[] = [
     problems: ['RECEIVER_UNAVAILABLE'],
     sees: async (asked) =>
       checkedReceipts(asked, givenIn<Settlement>(asked.body, 'settlements'), (settlement, i) => {
-        // A receipt that comes twice is settled twice, of which the first counts.
+        // A receipt that comes twice is settled twice; the first settlement counts.
         const named = asked.operation === undefined ? undefined : `${asked.operation}.${i}`;
         const outcome = { ...outcomeOf(settlement), [OPERATION]: named };
         checkedOutcome(outcome);
@@ -130,7 +130,7 @@ async function receive(
   };
 }
 
-/** Whoever was to have it has gone. */
+/** Gives a message back whose receiver has gone. */
 function giveBack(message: ReceivedMessage, log: Call<unknown, unknown, unknown>['log']): void {
   const what = `message ${describe(message.id)} of topic '${message.topic}'`;
   if (message.lease === 0) {
@@ -144,7 +144,7 @@ function giveBack(message: ReceivedMessage, log: Call<unknown, unknown, unknown>
   });
 }
 
-/** Nothing is wrong with the message: another process can hand it out, and those that came with it must not suffer. */
+/** Puts a message off. Nothing is wrong with it: another process can hand it out, and the messages that came with it must not suffer. */
 function putOff({ log }: Call<unknown, unknown, unknown>, message: ReceivedMessage, error: unknown): void {
   const what = `message ${describe(message.id)} of topic '${message.topic}'`;
   const why = `the gateway cannot write its payload as JSON: ${String(error)}`;
@@ -161,7 +161,7 @@ function putOff({ log }: Call<unknown, unknown, unknown>, message: ReceivedMessa
 function shown(message: ReceivedMessage): ReceivedFields {
   const { id, topic, partition, key, payload, headers, attempt, maxAttempts, lease, receipt } = message;
   const { publishedAt, dueAt } = message;
-  // A schema or a serializer may make nothing of a payload.
+  // A schema or a serializer can turn a payload into nothing.
   const content = payload ?? null;
   return {
     id,
@@ -189,7 +189,7 @@ function outcomeOf(settlement: Settlement): Exclude<ReceivedOutcome, string> {
   return { ...given, reason: errorOf(error, given.outcome) };
 }
 
-/** As it was thrown in another language. */
+/** Returns the error as it was thrown in another language. */
 function errorOf({ name, message, stack }: NonNullable<Settlement['error']>, outcome: Settlement['outcome']): Error {
   const isGivenUp = outcome === 'dead' && name === 'UnrecoverableError';
   const error = isGivenUp ? new UnrecoverableError(message) : new Error(message);
@@ -197,10 +197,10 @@ function errorOf({ name, message, stack }: NonNullable<Settlement['error']>, out
   return error;
 }
 
-/** What a request asks for, for one receipt or for each of many. */
+/** The items of a request: one receipt, or each of many. */
 interface Given<T> {
   readonly all: readonly T[];
-  /** Where they are in the body; `undefined`: the body is the only one. */
+  /** Property of the body that has them; `undefined`: the body itself is the only one. */
   readonly property: string | undefined;
 }
 
@@ -210,10 +210,10 @@ function givenIn<T extends object>(body: T | Readonly<Record<string, readonly T[
 }
 
 /**
- * Checks all before anything is done.
+ * Checks all items before anything is done.
  *
- * @param check what is to be done with one
- * @throws InvalidArgumentError, or a Refusal if whoever asks may not receive from all their topics
+ * @param check checks one, and returns what is to be done with it
+ * @throws InvalidArgumentError, or a Refusal if the sender is not allowed to receive from all their topics
  */
 async function checkedReceipts<T extends { readonly receipt: string }, R>(
   { served }: Pick<Asked<unknown, unknown>, 'served'>,
@@ -234,7 +234,7 @@ async function checkedReceipts<T extends { readonly receipt: string }, R>(
   return { all: checked, property };
 }
 
-/** Does it for all of them, which travel together. */
+/** Acts on all of them, which travel together. */
 async function answerFor<T>(
   { all, property }: Given<readonly [receipt: string, what: T]>,
   act: (receipt: string, what: T) => Promise<string>,

@@ -27,7 +27,7 @@ import { isoToEpoch, TIME_FORMS } from '../time/date.js';
 import type { LocalTime } from '../time/local-time.js';
 import { MAX_MANY, MAX_WAIT } from './limits.js';
 
-/** The library makes of an option what is used; the gateway checks it, and passes it on as it was given. */
+/** Makes a rule that checks an option and passes it on as given: the library converts it to the value in use. */
 function passed<Given>(rule: Rule<never, unknown>): Rule<unknown, Given> {
   const check = (name: string, given: unknown): Given => {
     rule(name, given as never);
@@ -44,7 +44,7 @@ function allPassed<Options>(rules: AnyRules): Passed<Options> {
 
 const DUE_FORMS = `${TIME_FORMS}, or { local, timeZone }`;
 
-/** The same for a time, which JSON has as a text too. */
+/** Makes the same of a time, which can also be a string in JSON. */
 function timeOf<Time>(rule: Rule<never, unknown>, forms = TIME_FORMS): Rule<unknown, Time | number> {
   const check = (name: string, given: unknown): Time | number => {
     const time = typeof given === 'string' ? isoToEpoch(given) : given;
@@ -58,7 +58,7 @@ function timeOf<Time>(rule: Rule<never, unknown>, forms = TIME_FORMS): Rule<unkn
   return Object.assign(check, { schema: rule.schema, isOptional: rule.isOptional });
 }
 
-/** One of two objects: the other one if it is given this property. */
+/** Accepts one of two objects: the other one if it has this property. */
 function either<One, Other>(
   one: Rule<object, One>,
   property: string,
@@ -69,7 +69,7 @@ function either<One, Other>(
   );
 }
 
-/** An object that the document has under this name. */
+/** Makes the rule of an object that the document lists under this name. */
 function body<R extends AnyRules>(name: string, meaning: string, rules: R) {
   return objectOf(rules, named(name, { ...schemaOf(rules), description: meaning }));
 }
@@ -202,7 +202,7 @@ export const ScheduleBody = body(
   },
 );
 
-/** A message by its id may need its key as well. */
+/** Query of requests for a message by its id, which may need its key as well. */
 export const KeyQuery = objectOf({ key: option('Its key, if it was published with one.', text()) });
 
 export const TagQuery = objectOf({ tag: described('What the messages carry.', text()) });

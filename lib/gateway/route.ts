@@ -12,7 +12,7 @@ import type { GatewayRight } from './access.js';
 import type { AnswerName } from './answer-table.js';
 import type { ProblemCode } from './problem.js';
 
-/** What the gateway serves. */
+/** Services behind the gateway. */
 export interface GatewayQueues {
   readonly producer: DelayQueueProducer;
   readonly receiver: DelayQueueReceiver;
@@ -23,64 +23,64 @@ export interface GatewayQueues {
 /** A request that has a route, and whose body and query fit it. */
 interface Fitting<B, Q> {
   readonly queues: GatewayQueues;
-  /** What stands in the path in the place of `{id}`, decoded; empty if the path has none. */
+  /** Decoded value of `{id}` in the path; empty if the path has none. */
   readonly id: string;
   readonly query: Q;
   readonly body: B;
-  /** Names the operation, if it may be asked for again. */
+  /** Name of the operation, if it can be requested again. */
   readonly operation: string | undefined;
 }
 
-/** What a route finds out of what the request is about. */
+/** A request from which a route finds out what it is about. */
 export interface Asked<B, Q> extends Fitting<B, Q> {
-  /** The one that the path names, which whoever asks has the right for; empty if it names none. */
+  /** Topic that the path names, for which the sender has the right; empty if it names none. */
   readonly topic: TopicRef;
   /** Names of all topics that are served. */
   readonly topics: Iterable<string>;
-  /** Answers whether whoever asks has a right for a topic that is served. @param right that of the route, if it is left out */
+  /** Returns whether the sender has a right for a served topic. @param right defaults to the right of the route */
   readonly may: (topic: string, right?: GatewayRight) => Promise<boolean>;
   /**
-   * The topic that is served under a name.
+   * Returns the topic that is served under a name.
    *
-   * @throws Refusal if it is not served, or whoever asks lacks the right of the route
+   * @throws Refusal if it is not served, or the sender lacks the right of the route
    */
   readonly served: (name: string) => Promise<TopicRef>;
 }
 
 /** A request that is to be answered. */
 export interface Call<B, Q, S> extends Fitting<B, Q> {
-  /** What it is about. */
+  /** Subject of the request, as `sees` found it. */
   readonly seen: S;
   readonly log: Pick<Log, 'warn' | 'error'>;
-  /** What the paths of the routes are below, such as `/api`; empty if they are right at the origin. */
+  /** Path above those of the routes, such as `/api`; empty if they are right at the origin. */
   readonly base: string;
-  /** Who it is, for the audit log. */
+  /** Sender of the request, for the audit log. */
   readonly by: { readonly actor: string | undefined };
-  /** What whoever receives is called, if they do not say: who it is, or else the address that the request comes from. */
+  /** Default name of a receiver: the name of the sender, or else the address that the request comes from. */
   readonly caller: string;
-  /** Waits for messages, until whoever asks has gone. */
+  /** Waits for messages, until the client has gone. */
   wait<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
 }
 
-/** How an answer looks. */
+/** Shape of an answer. */
 export interface AnswerShape {
   readonly description: string;
-  /** The types that it may have. */
+  /** Types that it can have. */
   readonly of: readonly [AnswerName, ...AnswerName[]];
 }
 
-/** A route: it is served, checked and documented by what stands here. */
+/** A route, with everything that is needed to serve, check and document it. */
 export interface RouteOf<B, Q, S> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** With `{topic}` and `{id}` as parameters. */
+  /** Path with `{topic}` and `{id}` as parameters. */
   readonly path: string;
-  /** Names the operation for those who make clients from the document. */
+  /** Name of the operation, for those who generate clients from the document. */
   readonly name: string;
   readonly summary: string;
   readonly description?: string;
-  /** `undefined`: nobody needs a right for it, nor a token. If the path has `{topic}`, the right is asked for before anything else. */
+  /** Required right; `undefined`: neither a right nor a token. If the path has `{topic}`, the right is checked before anything else. */
   readonly right: GatewayRight | undefined;
-  /** Parameters of the query, all of them texts. @defaultValue it takes none */
+  /** Parameters of the query, all of them strings. @defaultValue it takes none */
   readonly query?: Rule<object, Q>;
   /** @defaultValue it takes none */
   readonly body?: Rule<object, B>;
@@ -88,14 +88,14 @@ export interface RouteOf<B, Q, S> {
   readonly isBodyOptional?: boolean;
   /** Whether it takes an `Idempotency-Key`. @defaultValue false */
   readonly isRepeatable?: boolean;
-  /** By their status. */
+  /** Answers by status. */
   readonly answers: Readonly<Record<number, AnswerShape>>;
-  /** What it can be refused with beside what every route can be. */
+  /** Problems of this route, beside those of every route. */
   readonly problems: readonly ProblemCode[];
   /**
-   * What the request is about: asked before `run`, which learns of no topic in another way, and cannot ask for rights.
+   * Finds out what the request is about. It runs before `run`, which learns of topics only this way, and cannot ask for rights.
    *
-   * @throws Refusal if whoever asks lacks the right for it
+   * @throws Refusal if the sender lacks the right for it
    */
   sees(asked: Asked<B, Q>): S | Promise<S>;
   run(call: Call<B, Q, S>): Promise<Answer>;
@@ -105,19 +105,19 @@ export type { Answer };
 
 export type Route = RouteOf<unknown, unknown, unknown>;
 
-/** Has the compiler check that a route works with what its schemas let through. */
+/** Makes the compiler check that a route works with the values that its schemas let through. */
 export function route<B = undefined, Q = Readonly<Record<string, never>>, S = never>(
   definition: RouteOf<B, Q, S>,
 ): Route {
   return definition;
 }
 
-/** For what tells of no topic. */
+/** `sees` of routes that are about no topic. */
 export function noTopic(): undefined {
   return undefined;
 }
 
-/** The topic that the path names. */
+/** Returns the topic that the path names. */
 export function itsTopic({ topic }: { readonly topic: TopicRef }): TopicRef {
   return topic;
 }

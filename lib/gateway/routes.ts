@@ -4,5 +4,5 @@ import type { Route } from './route.js';
 import { SCHEDULE_ROUTES } from './schedule.routes.js';
 import { TOPIC_ROUTES } from './topic.routes.js';
 
-/** All that needs a right. */
+/** All routes that need a right. */
 export const ROUTES: readonly Route[] = [...MESSAGE_ROUTES, ...RECEIVING_ROUTES, ...TOPIC_ROUTES, ...SCHEDULE_ROUTES];

@@ -142,7 +142,7 @@ function optionsOf({ by, operation }: ScheduleCall): ScheduleCall['by'] & Repeat
 }
 
 /**
- * The schedule that the path names. Whoever may not read its topic does not learn that it exists.
+ * Returns the schedule that the path names. A sender who is not allowed to read its topic does not learn that it exists.
  *
  * @throws Refusal
  */
@@ -158,7 +158,7 @@ async function itsSchedule({ queues: { schedules }, id, may }: Asked<unknown, un
   return schedule;
 }
 
-/** The library's error says which topic an existing schedule has. */
+/** Refuses another topic for a schedule whose topic the sender is not allowed to read: the library's error would name that topic. */
 async function assertKeepsTopic({ queues, id, may }: Asked<unknown, unknown>, topic: string): Promise<void> {
   const existing = await queues.schedules.topicOf(id);
   if (existing === undefined || existing === topic || (await may(existing, 'read'))) return;

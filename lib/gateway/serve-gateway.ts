@@ -12,32 +12,32 @@ import type { Route } from './route.js';
 import { ROUTES } from './routes.js';
 import { type GatewayToken, KnownTokens, mayUse } from './tokens.js';
 
-/** How the gateway is served without an application. */
+/** Options of a gateway that is served without an application. */
 export interface ServeGatewayOptions extends Omit<GatewayHandlerOptions, 'routes'>, Pick<Serving, 'host' | 'port'> {
-  /** None: everybody on this machine may do everything. */
+  /** Known tokens; with an empty list, everybody on this machine is allowed to do everything. */
   readonly tokens: readonly GatewayToken[];
-  /** Called at the begin of a shutdown: has those who wait for messages answered. */
+  /** Called at the beginning of a shutdown; makes the requests that wait for messages be answered. */
   readonly dismiss: () => Promise<void>;
 }
 
 export interface ServedGateway {
   readonly url: string;
-  /** Answers whoever waits, and ends once all are answered, or after some seconds. */
+  /** Answers the waiting requests, and ends once all are answered, or after some seconds. */
   close(): Promise<void>;
 }
 
 const TIMEOUTS = {
-  /** Longest times until a client has sent the head of a request, and all of it, in milliseconds. */
+  /** Longest times for a client to send the head of a request, and all of it, in milliseconds. */
   headersTimeout: 10_000,
   requestTimeout: 60_000,
   connectionsCheckingInterval: 1000,
-  /** Longer than a request may wait. */
+  /** Longer than a request can wait. */
   idleTimeout: 2 * MAX_WAIT,
-  /** Longer than proxies keep connections, so that they close them and not we, in milliseconds. */
+  /** Longer than proxies keep connections, so that they close them rather than we, in milliseconds. */
   keepAliveTimeout: 75_000,
 };
 
-/** How long requests that are being answered may take once the shutdown has begun, in milliseconds. */
+/** Longest time for requests that are being answered once the shutdown has begun, in milliseconds. */
 const PATIENCE = 5000;
 
 /** Serves the gateway on a port of its own. */
@@ -71,13 +71,13 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
   };
 }
 
-/** How long an answer about Redis holds, in milliseconds: nobody needs a token for it, so it must not cost more when more ask. */
+/** Time for which an answer about Redis holds, in milliseconds: it needs no token, so more requests must not cost more. */
 const HEALTH_AGE = 1000;
 
-/** How long Redis may take to answer, in milliseconds. */
+/** Longest time for Redis to answer, in milliseconds. */
 const HEALTH_TIMEOUT = 2000;
 
-/** Answers all who ask at the same time, or soon after, together. */
+/** Shares one answer among all callers that ask at the same time, or soon after. */
 function shared<T>(ask: () => Promise<T>): () => Promise<T> {
   let asked: { readonly at: number; readonly answer: Promise<T> } | undefined;
   return async () => {
@@ -87,12 +87,12 @@ function shared<T>(ask: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** What needs no token. */
+/** Paths that need no token. */
 const OPEN = new Set(['/openapi.json', '/health']);
 
 interface Answering {
   readonly handler: GatewayHandler;
-  /** `undefined`: nobody needs a token. */
+  /** `undefined`: no token is needed. */
   readonly known: KnownTokens | undefined;
   readonly log: ServeGatewayOptions['log'];
 }
@@ -114,10 +114,10 @@ function answer({ handler, known, log }: Answering, request: IncomingMessage, re
 
 const EVERYTHING: GatewayToken = { token: '' };
 
-/** What a proxy adds, which may pass on whoever reaches it. */
+/** Headers that a proxy adds, which may pass on requests of anyone who reaches it. */
 const OF_PROXIES = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'];
 
-/** Whether a request was meant for this machine, no proxy says that it has passed it on, and no page of another site has had it sent. */
+/** Whether a request was meant for this machine, no proxy says that it passed it on, and no page of another site had it sent. */
 function isFromHere(request: IncomingMessage): boolean {
   const isPassedOn = OF_PROXIES.some((name) => request.headers[name] !== undefined);
   return isForLoopback(request) && !isPassedOn && foreignPage(request) === undefined;

@@ -2,20 +2,20 @@ import { InvalidArgumentError } from '../errors/options.errors.js';
 import { Secret } from '../http/secret.js';
 import type { GatewayRight } from './access.js';
 
-/** A bearer token, and what whoever has it may do. */
+/** A bearer token, and the rights of its holder. */
 export interface GatewayToken {
-  /** Names it in the audit log. */
+  /** Its name in the audit log. */
   readonly name?: string | undefined;
   readonly token: string;
-  /** By topic; `undefined`: everything. */
+  /** Rights by topic; `undefined`: everything. */
   readonly rights?: ReadonlyMap<string, readonly GatewayRight[]> | undefined;
 }
 
-/** What a header can carry as a token (RFC 6750). */
+/** Form of a token that a header can carry (RFC 6750). */
 const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
 /**
- * @param name what the token is called in errors, which do not show it
+ * @param name name of the token in errors, which do not show it
  * @throws InvalidArgumentError
  */
 export function assertToken(name: string, token: unknown): asserts token is string {
@@ -25,20 +25,20 @@ export function assertToken(name: string, token: unknown): asserts token is stri
   );
 }
 
-/** Most headers that are remembered. Each token has one, unless somebody writes it in different ways. */
+/** Most headers to remember. Each token has one, unless clients write it in different ways. */
 const MAX_SEEN = 1000;
 
-/** The tokens that are known. */
+/** The known tokens. */
 export class KnownTokens {
   readonly #known: readonly { readonly token: GatewayToken; readonly secret: Secret }[];
-  /** Of headers that had one, so that it is not compared with each request. Whoever does not have the whole of one finds nothing. */
+  /** Tokens by the headers that had them, so that not every request compares them. Only a complete header finds one. */
   readonly #seen = new Map<string, GatewayToken>();
 
   constructor(tokens: readonly GatewayToken[]) {
     this.#known = tokens.map((token) => ({ token, secret: new Secret(token.token) }));
   }
 
-  /** The token that a request has; `undefined` if none of them. */
+  /** Returns the token of a request; `undefined` if it has none of them. */
   find(authorization = ''): GatewayToken | undefined {
     const seen = this.#seen.get(authorization);
     if (seen) return seen;
@@ -47,7 +47,7 @@ export class KnownTokens {
     return found;
   }
 
-  /** All are compared, so that the time tells nothing. */
+  /** Compares all of them, so that the time reveals nothing. */
   #compare(authorization: string): GatewayToken | undefined {
     const [, given] = /^Bearer +(\S+) *$/i.exec(authorization) ?? [];
     if (given === undefined) return undefined;

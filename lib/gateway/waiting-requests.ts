@@ -7,13 +7,13 @@ export class WaitingRequests {
   readonly #max: number;
   #waiting = 0;
 
-  /** @param max most of them at once */
+  /** @param max most requests at once */
   constructor(max: number) {
     this.#max = max;
   }
 
   /**
-   * Waits for somebody, until they go.
+   * Waits for a client, until it goes.
    *
    * @param work ends when its signal aborts
    * @throws Refusal if too many wait already

@@ -2,30 +2,30 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 /**
- * What carries a request and its answer: the connection, or one stream of it under HTTP/2. It is asked of the request, since an answer that
- * is queued behind others on its connection has none yet, and one of HTTP/2 has a stand-in.
+ * Returns the carrier of a request and its answer: the connection, or one of its streams under HTTP/2. It is taken from the request, because
+ * an answer that is queued behind others on its connection has none yet, and an HTTP/2 answer has a stand-in.
  */
 function carrierOf(request: IncomingMessage): Duplex {
   return streamOf(request) ?? request.socket;
 }
 
-/** The stream of HTTP/2; `undefined` under HTTP/1. */
+/** Returns the HTTP/2 stream; `undefined` under HTTP/1. */
 function streamOf(request: IncomingMessage): Duplex | undefined {
   return (request as { readonly stream?: Duplex }).stream;
 }
 
-/** Who is to be told when a carrier ends: many requests may wait on a connection, and each listener of its own would count. */
+/** Callbacks for the end of a carrier: many requests can wait on a connection, and a separate listener for each would count. */
 const listeners = new WeakMap<Duplex, Set<() => void>>();
 
-/** Whether nobody is there any more to read the answer. */
+/** Whether the client has gone and nobody can read the answer. */
 export function isGone(request: IncomingMessage): boolean {
   return carrierOf(request).destroyed;
 }
 
 /**
- * Calls once nobody is there any more, at once if that is so already.
+ * Invokes `call` once the client has gone, at once if it already has.
  *
- * @returns what ends that
+ * @returns a function that cancels this
  */
 export function whenGone(request: IncomingMessage, call: () => void): () => void {
   const carrier = carrierOf(request);
@@ -48,12 +48,12 @@ function listenTo(carrier: Duplex): Set<() => void> {
   return calls;
 }
 
-/** Calls if nobody is there any more before the system has taken all of an answer. */
+/** Invokes `call` if the client goes before the operating system has taken the whole answer. */
 export function whenLost(request: IncomingMessage, response: ServerResponse, call: () => void): void {
   const carrier = carrierOf(request);
   const end = whenGone(request, call);
-  // An answer of HTTP/2 says that it has finished whatever has become of it, its stream only if it has.
-  // A write that fails finishes the answer as well, on a connection that is gone. Node.js ends a connection in a listener of its own.
+  // An HTTP/2 answer always reports that it has finished; its stream does so only if it really has.
+  // A failed write finishes the answer as well, on a connection that is gone. Node.js ends a connection in a listener of its own.
   (streamOf(request) ?? response).prependOnceListener('finish', () => {
     if (!carrier.destroyed) end();
   });

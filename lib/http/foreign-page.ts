@@ -13,11 +13,11 @@ export function isForLoopback({ headers: { host = '' } }: IncomingMessage): bool
 }
 
 /**
- * Says so if a page of another site has made a browser send a request. Browsers tell that by `Sec-Fetch-Site`, but to https and localhost
- * alone; elsewhere the page has to come from the host that it asks.
+ * Detects a request that a page of another site made a browser send. Browsers show that in `Sec-Fetch-Site`, but only to https and
+ * localhost; elsewhere the page has to come from the host that it asks.
  *
- * @param host that the browser has asked, as a framework knows it by the proxies that it trusts. @defaultValue the one of the request
- * @returns why the request is refused; `undefined` if no such page has sent it
+ * @param host host that the browser asked, as a framework derives it from the proxies that it trusts. @defaultValue the one of the request
+ * @returns why the request is refused; `undefined` if no such page sent it
  */
 export function foreignPage({ headers }: IncomingMessage, host = headers.host ?? ''): string | undefined {
   const { 'sec-fetch-site': site, origin } = headers;

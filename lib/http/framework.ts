@@ -1,16 +1,16 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ServedRequest } from './respond.js';
 
-/** A request of Express or Fastify: what they give besides what Node.js does. */
+/** A request of Express or Fastify: the properties that they add to those of Node.js. */
 export interface FrameworkRequest {
   readonly raw?: IncomingMessage;
   readonly originalUrl: string;
-  /** Of Express and of Fastify: the path that it was registered for. */
+  /** In Express and in Fastify: the registered path of its route. */
   readonly route?: { readonly path: string };
   readonly routeOptions?: { readonly url?: string };
-  /** That whoever asks knows, with its port, by the proxies that the application trusts. */
+  /** Host that the client asked, with its port, according to the proxies that the application trusts. */
   readonly host?: string;
-  /** What a body parser has made of the body. */
+  /** Body as a body parser returned it. */
   readonly body?: unknown;
   /** Its bytes, if the application was created with `rawBody`. */
   readonly rawBody?: Uint8Array;
@@ -23,7 +23,7 @@ export interface FrameworkResponse {
 }
 
 /**
- * A request of Express or Fastify, as far as `access` goes by it. What your guards add to it, such as `user`, is there too.
+ * A request of Express or Fastify, with the parts that `access` relies on. Anything that your guards add to it, such as `user`, is there too.
  *
  * @publicApi
  */
@@ -35,9 +35,9 @@ export interface HttpRequest {
 }
 
 /**
- * The same as Node.js has it, taken out of the hands of the framework.
+ * Returns the request as Node.js has it, and takes it over from the framework.
  *
- * @param paths that are served; the framework has found one of them
+ * @param paths served paths; the framework has matched one of them
  */
 export function servedRequest(
   asked: FrameworkRequest,
@@ -49,19 +49,19 @@ export function servedRequest(
     response: answered.raw ?? (answered as unknown as ServerResponse),
     host: asked.host,
     begin: () => {
-      // Those that hooks have set; Fastify has them aside until it writes the answer itself.
+      // Headers that hooks have set; Fastify keeps them aside until it writes the answer itself.
       for (const [name, value] of Object.entries(answered.raw ? (answered.getHeaders?.() ?? {}) : {})) {
         if (value !== undefined) answered.raw?.setHeader(name, value);
       }
       answered.hijack?.();
     },
     ...placeOf(asked, paths),
-    // Of one that `leaveBodies()` could not keep from a parser: the bytes, if they are there.
+    // If `leaveBodies()` could not keep the body from a parser: its bytes, if they are there.
     body: asked.rawBody ?? asked.body,
   };
 }
 
-/** The path and the query that a request was sent to, both as they were sent; its line may have the whole URL (RFC 9112, 3.2.2). */
+/** Splits the target of a request into path and query, both as sent; the request line can have the whole URL (RFC 9112, 3.2.2). */
 export function splitUrl(url: string): { path: string; search: string } {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
   const end = target.indexOf('?');
@@ -69,9 +69,9 @@ export function splitUrl(url: string): { path: string; search: string } {
 }
 
 /**
- * Takes apart where a request was sent to.
+ * Splits the target of a request.
  *
- * @param paths that are served; a framework has found one of them, which may be below a prefix
+ * @param paths served paths; a framework has matched one of them, which can be below a prefix
  */
 function placeOf(
   { originalUrl, route, routeOptions }: FrameworkRequest,

@@ -19,7 +19,7 @@ import { type FrameworkRequest, type FrameworkResponse, servedRequest, splitUrl 
 import type { ServedRequest } from './respond.js';
 import { saysJson } from './read-json.js';
 
-/** An adapter of Nest, as far as it is needed here. */
+/** The parts of an adapter of Nest that are needed here. */
 interface HttpAdapter {
   getType(): string;
   getInstance(): unknown;
@@ -31,18 +31,18 @@ interface AdapterHost {
   readonly init$: { subscribe(next: () => void): unknown };
 }
 
-/** Tells the routes of a mount from those of others, by their paths as they are registered: what stands before them is the application's. */
+/** Returns a test for the routes of a mount, by their registered paths: anything before those belongs to the application. */
 function routesAt(place: string, paths: readonly string[]): (route: string) => boolean {
   const ends = paths.map((path) => `/${place}/${path}`.replaceAll(/\/+/g, '/'));
   return (route) => ends.some((end) => route.endsWith(end));
 }
 
 /**
- * Leaves the bodies of our own routes unread until their handler reads them: of what a parser of the framework has made, nobody can tell any
- * more which digits a number had, or which bytes a text. To be called before the application is initialized: then this comes before
- * all parsers but those of a server that it was given.
+ * Leaves the bodies of our own routes unread until their handler reads them: the result of a framework's parser no longer shows which digits
+ * a number had, or which bytes a text. Call this before the application is initialized: then it comes before all parsers except those of a
+ * server that the application was given.
  *
- * @param isOwn whether the path of a route, as it is registered, is one of ours
+ * @param isOwn whether the registered path of a route is one of ours
  */
 export function leaveBodies(host: AdapterHost, isOwn: (route: string) => boolean): void {
   const { httpAdapter } = host;
@@ -65,7 +65,7 @@ interface Express {
   use(middleware: (request: IncomingMessage & Read, response: unknown, next: () => void) => void): void;
 }
 
-/** What parsers of Express go by: a request that says so has been read. */
+/** Property that Express parsers check: a request that sets it has been read. */
 interface Read {
   finished?: boolean;
 }
@@ -82,13 +82,13 @@ function leaveInExpress(express: Express, isOwn: (route: string) => boolean): vo
   });
 }
 
-/** The path of the route that Express is going to find, so that those which are not ours keep their parsers. */
+/** Returns the path of the route that Express will match, so that routes that are not ours keep their parsers. */
 function routeOf({ router }: Express, { method = '', url = '' }: IncomingMessage): unknown {
   const { path } = splitUrl(url);
   try {
     return router.stack.find((layer) => handles(layer, method.toLowerCase()) && layer.match(path))?.route?.path;
   } catch {
-    // What cannot be decoded, it refuses.
+    // Express refuses a path that cannot be decoded.
     return undefined;
   }
 }
@@ -112,7 +112,7 @@ interface Fastify {
   addHook(name: 'preValidation', hook: (request: FastifyRequest, reply: unknown, done: Done) => void): void;
 }
 
-/** By these Fastify knows that a request has a body, and which parser it needs. */
+/** Headers by which Fastify knows that a request has a body, and which parser it needs. */
 const BODY_HEADERS = ['content-type', 'content-length', 'transfer-encoding'] as const;
 
 function leaveInFastify(fastify: Fastify, isOwn: (route: string) => boolean): void {
@@ -137,17 +137,17 @@ function leaveInFastify(fastify: Fastify, isOwn: (route: string) => boolean): vo
 /** Keeps a controller out of the document of the application, as `@ApiExcludeController()` of `@nestjs/swagger` does. */
 const WithoutSwagger = (): ClassDecorator => SetMetadata('swagger/apiExcludeController', [true]);
 
-/** What is mounted in an application, on Express or Fastify. */
+/** A handler to mount in an application, on Express or Fastify. */
 interface Mount<P extends readonly unknown[], H extends { close(): void }> {
   readonly module: Type;
   readonly path: string;
-  /** What is answered below that, as both of them write paths. All other paths are the application's. */
+  /** Paths that are answered below that, in the syntax of both frameworks. All other paths are the application's. */
   readonly paths: readonly string[];
   /** The parts of the connection that the handler works with. */
   readonly parts: readonly InjectionToken[];
   readonly handler: (...parts: P) => H;
   readonly answer: (handler: H, served: Required<ServedRequest>, asked: FrameworkRequest) => Promise<void>;
-  /** When the application shuts down: the hook that closes the handler. */
+  /** Shutdown hook of the application that closes the handler. */
   readonly closesIn: 'onModuleDestroy' | 'beforeApplicationShutdown';
 }
 
@@ -156,7 +156,7 @@ const MOUNT = Symbol.for('nestjs-delay-queue:mount');
 
 let mounts = 0;
 
-/** A controller of its own for each mount: an application may have several, each with its connection. */
+/** Makes a separate controller for each mount: an application can have several, each with its own connection. */
 export function mount<P extends readonly unknown[], H extends { close(): void }>(mounted: Mount<P, H>): DynamicModule {
   const { module, path, paths, parts, handler: useFactory, answer, closesIn } = mounted;
 
@@ -179,12 +179,12 @@ export function mount<P extends readonly unknown[], H extends { close(): void }>
       this.#handler.close();
     }
   }
-  // It stands in the log of Nest, and guards can go by it.
+  // The name appears in the log of Nest, and guards can rely on it.
   Object.defineProperty(MountedController, 'name', { value: module.name.replace('Module', 'Controller') });
   const providers = [
     { provide: HANDLER, useFactory, inject: [...parts] },
-    // In no other mount: an application may have Nest tell modules apart by what is in them (`deep-hash`), which takes two mounts of the
-    // same connection for one.
+    // Different in each mount: an application can have Nest distinguish modules by their content (`deep-hash`), which takes two mounts of
+    // the same connection for one.
     { provide: MOUNT, useValue: ++mounts },
   ];
   return { module, providers, controllers: [MountedController] };
@@ -196,16 +196,16 @@ interface MountOptions {
   readonly access?: unknown;
 }
 
-/** Rules of the options of a mount, and what errors say of them. */
+/** Rules for the options of a mount, and words for their errors. */
 interface MountRules {
   readonly names: readonly string[];
   readonly path: RegExp;
   readonly examplePath: string;
-  /** A clause after "whether", of what `access` decides. */
+  /** Clause after "whether" for what `access` decides. */
   readonly access: string;
 }
 
-/** @throws ConfigurationError if there is another option, the path is none, or nothing decides who may do what: that is never assumed */
+/** @throws ConfigurationError for an unknown option or an invalid path, or if nothing decides who may do what: that is never assumed */
 export function assertMountOptions(where: string, given: MountOptions, rules: MountRules): void {
   asConfiguration(where, () => assertOptions('Its options', given, rules.names));
   const { access, path } = given;

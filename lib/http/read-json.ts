@@ -3,7 +3,7 @@ import { assertExactValue } from '../checks/exact-value.js';
 import { NoJsonError, parseExactJson } from '../checks/exact-json.js';
 import { Refusal } from './refusal.js';
 
-/** What a body may be, and what it is refused with. */
+/** Limit of a body, and codes of its refusals. */
 export interface BodyRules {
   /** Most bytes. */
   readonly max: number;
@@ -12,10 +12,10 @@ export interface BodyRules {
   readonly noJson: string;
 }
 
-/** A body that is too large is read to its end up to here, in bytes, since who still writes does not read the answer. */
+/** Most that is read of a body that is too large, in bytes: a client that is still writing does not read the answer. */
 const MAX_DISCARDED = 64 * 1024 * 1024;
 
-/** @throws Refusal unless the request says that its body is JSON, as it is */
+/** @throws Refusal unless the request declares its body as JSON without a content encoding */
 export function assertSaysJson({ headers }: IncomingMessage): void {
   if (!saysJson(headers['content-type'])) throw unsupported('A body is sent as application/json.');
   const { 'content-encoding': encoding = 'identity' } = headers;
@@ -31,12 +31,12 @@ function unsupported(message: string): Refusal {
 }
 
 /**
- * Reads a body that is JSON, and refuses what would come back as something else.
+ * Reads a JSON body, and refuses values that would come back as something else.
  *
- * @param given what a parser of the application has made of it before us: bytes, or a value. `undefined`: nobody has read it
+ * @param given result of a parser of the application that ran before us: bytes, or a value. `undefined`: no parser has read it
  * @returns `undefined` if it is empty
- * @throws Refusal if it is too large, no JSON, or sent as something else
- * @throws SerializationError with the path of what would change
+ * @throws Refusal if it is too large, not JSON, or declared as something else
+ * @throws SerializationError with the path of the value that would change
  */
 export async function readJson(request: IncomingMessage, rules: BodyRules, given?: unknown): Promise<unknown> {
   if (given !== undefined && !(given instanceof Uint8Array)) {
@@ -46,7 +46,7 @@ export async function readJson(request: IncomingMessage, rules: BodyRules, given
   }
   const bytes = given ?? (await readBytes(request, rules));
   if (bytes.length === 0) return undefined;
-  // Who has read it may have unpacked it, too.
+  // A parser that has read it may have decompressed it, too.
   if (given === undefined) assertSaysJson(request);
   try {
     return parseExactJson(bytes);
@@ -56,7 +56,7 @@ export async function readJson(request: IncomingMessage, rules: BodyRules, given
   }
 }
 
-/** @throws Refusal if they are too many */
+/** @throws Refusal if there are too many */
 async function readBytes(request: IncomingMessage, { max, tooLarge }: BodyRules): Promise<Uint8Array> {
   const refusal = (): Refusal =>
     new Refusal(413, tooLarge, `A body has at most ${max} bytes.`, { connection: 'close' });
@@ -71,7 +71,7 @@ async function readBytes(request: IncomingMessage, { max, tooLarge }: BodyRules)
 const NOTHING = new Uint8Array();
 
 /**
- * Reads a body by its events, since an iterator of it costs as much as the rest of a short request.
+ * Reads a body by its events, because an iterator costs as much as the rest of a short request.
  *
  * @returns `undefined` if it is larger
  */
@@ -87,7 +87,7 @@ async function readUpTo(max: number, request: IncomingMessage, mostRead: number)
     const fail = (): void => {
       if (!isWhole) reject(new Error('The connection has ended before the body.'));
     };
-    // Nothing is told any more of a request whose connection is gone already.
+    // A request whose connection is gone already emits no more events.
     if (request.destroyed) return fail();
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
@@ -96,7 +96,7 @@ async function readUpTo(max: number, request: IncomingMessage, mostRead: number)
     });
     request.once('end', end);
     request.once('error', reject);
-    // Of every request, and an error costs as much as all else here.
+    // Every request closes, so `fail` makes no error unless needed: one costs as much as everything else here.
     request.once('close', fail);
   });
 }

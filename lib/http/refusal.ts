@@ -6,14 +6,14 @@ export class Refusal extends Error {
     readonly status: number,
     readonly code: string,
     message: string,
-    /** What the answer has beside its body, such as `retry-after`. */
+    /** Extra headers of the answer, such as `retry-after`. */
     readonly headers: Readonly<Record<string, string>> = {},
   ) {
     super(message);
   }
 }
 
-/** Statuses of the errors of the library; of the others, 422. */
+/** Statuses of the library's errors; the others have 422. */
 const STATUS: Readonly<Record<string, number>> = {
   INVALID_ARGUMENT: 400,
   SERIALIZATION: 400,
@@ -23,7 +23,7 @@ const STATUS: Readonly<Record<string, number>> = {
   BROKER_UNAVAILABLE: 503,
 };
 
-/** How a failure is told; `undefined` if it is a fault of ours, of which a stranger learns nothing. */
+/** Returns the refusal for an error; `undefined` for an internal fault, which strangers learn nothing of. */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error;
   if (!(error instanceof DelayQueueError)) return undefined;

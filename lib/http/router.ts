@@ -1,14 +1,14 @@
 import { type RouterContext, addRoute, createRouter, findRoute } from 'rou3';
 import { Refusal } from './refusal.js';
 
-/** What a router goes by. */
+/** Method and path of a route. */
 export interface Placed {
   readonly method: string;
-  /** With a slash before it, and names of its parameters in braces, such as `{topic}`. */
+  /** Path with a leading slash, and names of its parameters in braces, such as `{topic}`. */
   readonly path: string;
 }
 
-/** A route, and what stands in the path in the place of its parameters. */
+/** A route, and the values of its parameters in the path. */
 export interface FoundRoute<R> {
   readonly route: R;
   readonly parameters: Readonly<Record<string, string>>;
@@ -30,7 +30,7 @@ export class Router<R extends Placed> {
    * @throws Refusal if it has no such method, or a part of the path cannot be decoded
    */
   find(method: string, path: string): FoundRoute<R> | undefined {
-    // What can be read can be asked for without its content.
+    // Everything that answers GET answers HEAD as well.
     const found = findRoute(this.#routes, method === 'HEAD' ? 'GET' : method, path);
     if (found) return { route: found.data, parameters: decoded(found.params) };
     const allowed = this.#methods.filter((one) => findRoute(this.#routes, one, path)).join(', ');

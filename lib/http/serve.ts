@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { type RequestListener, type ServerOptions, createServer } from 'node:http';
 import { type AddressInfo, isIPv6 } from 'node:net';
 
-/** Where something is served without an application, and how. */
+/** Address and options of a server without an application. */
 export interface Serving extends ServerOptions {
   readonly host: string;
-  /** 0 takes one that is free. */
+  /** 0 picks a free one. */
   readonly port: number;
-  /** How long nothing may happen on a connection before it is closed, in milliseconds. @defaultValue forever */
+  /** Longest time that a connection can be idle before it is closed, in milliseconds. @defaultValue forever */
   readonly idleTimeout?: number;
 }
 
@@ -15,14 +15,14 @@ export interface Serving extends ServerOptions {
 export interface Server {
   readonly url: string;
   /**
-   * Ends once all requests are answered.
+   * Closes the server; resolves once all requests are answered.
    *
-   * @param patience how long these may take, in milliseconds
+   * @param patience longest time for that, in milliseconds
    */
   close(patience?: number): Promise<void>;
 }
 
-/** Rejects if it cannot listen there. */
+/** Starts a server. Rejects if it cannot listen there. */
 export async function serve(
   { host, port, idleTimeout = 0, ...options }: Serving,
   listener: RequestListener,

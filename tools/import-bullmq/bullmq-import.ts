@@ -8,37 +8,37 @@ import { hasStored } from './taken-note.js';
 export interface BullmqImportOptions {
   readonly queue: BullmqQueue;
   readonly goal: ImportGoal;
-  /** The topic that jobs go to, with `{name}` for the name of a job. */
+  /** Topic that jobs go to, with `{name}` for the name of a job. */
   readonly topic: string;
-  /** Says which queues the topic is of, such as `under the prefix 'dq' at localhost:6379`: an import has to end where it began. */
+  /** Place of the topic's queues, such as `under the prefix 'dq' at localhost:6379`: an import has to end where it began. */
   readonly place: string;
 }
 
 export interface ImportCall {
   readonly signal: AbortSignal;
-  /** Told how many jobs were looked at, or moved. */
+  /** Called with the number of jobs looked at, or moved. */
   readonly onProgress: (jobs: number) => void;
 }
 
-/** What was taken to go to another place has to get there first. */
+/** Jobs were taken for another destination, and have to get there first. */
 export class OtherDestinationError extends Error {
   constructor(readonly destination: string) {
     super(`Jobs were taken to go to ${destination}.`);
   }
 }
 
-/** What would become of a job: it stays, its message is on its way, or it would get one. */
+/** Expected outcome for a job: it stays, its message is on its way, or it would get one. */
 type Foreseen = Left | { readonly message: MessagePlace } | Planned;
 
-/** What of a queue was gone through. */
+/** Part of a queue that one pass has gone through. */
 interface Pass {
   readonly looked: Set<string>;
   after: PageEnd | undefined;
 }
 
 /**
- * Moves delayed jobs of BullMQ, each to be handled once: by a worker of BullMQ if it gets it first, else by a handler of the
- * topic. It may be killed at any time, and started again, and workers and other imports may run meanwhile. See
+ * Moves delayed jobs of BullMQ, each to be handled once: by a worker of BullMQ if it gets the job first, else by a handler of
+ * the topic. It can be killed at any time and started again, and workers and other imports can run in the meantime. See
  * docs/decisions/0116 and 0124.
  */
 export class BullmqImport {
@@ -53,7 +53,7 @@ export class BullmqImport {
   /**
    * Counts what {@link move} would do, and changes nothing.
    *
-   * @param compares whether to look for messages that have the names already, too: that takes a call a job
+   * @param compares whether to also look for messages that have the names already: that takes one call per job
    * @throws OtherDestinationError, BrokerUnavailableError, ConfigurationError as {@link move}
    */
   async count({ signal, onProgress }: ImportCall, compares: boolean): Promise<ImportCounts> {
@@ -63,7 +63,7 @@ export class BullmqImport {
     const pass: Pass = { looked: new Set(), after: undefined };
     let counted = 0;
     for (let jobs = await this.#next(pass); jobs.length > 0 && !signal.aborted; jobs = await this.#next(pass)) {
-      // Another import may take meanwhile what was counted as delayed.
+      // Another import may meanwhile take jobs that were counted as delayed.
       const isNew = jobs.filter(({ id }) => !ids.has(id));
       for (const { id } of isNew) ids.add(id);
       for (const step of await Promise.all(isNew.map(async (job) => this.#foreseen(job, compares)))) {
@@ -79,14 +79,14 @@ export class BullmqImport {
   /**
    * Moves all jobs that can be moved.
    *
-   * @param topics those that may be used
-   * @throws OtherDestinationError if another import has to come to its end first
-   * @throws BrokerUnavailableError, ConfigurationError: what was taken is moved by the next import
+   * @param topics topics that are allowed
+   * @throws OtherDestinationError if another import has to finish first
+   * @throws BrokerUnavailableError, ConfigurationError: the next import moves the jobs that were taken
    */
   async move(topics: ReadonlySet<string>, { signal, onProgress }: ImportCall): Promise<ImportCounts> {
     const { queue, goal, topic } = this.#options;
     const transfer = new JobTransfer({ queue, goal, topic, topics });
-    // Workers take jobs from the front meanwhile, and new ones come: so it ends with a pass that has changed nothing.
+    // Meanwhile workers take jobs from the front, and new ones come: so it ends with a pass that has changed nothing.
     for (let changes = -1; changes < transfer.changes && !signal.aborted;) {
       changes = transfer.changes;
       transfer.tally.forgetLeft();
@@ -101,7 +101,7 @@ export class BullmqImport {
     return transfer.tally;
   }
 
-  /** The next jobs: first those that were taken already, also while this goes on. */
+  /** Returns the next jobs: first those that were taken already, even in the course of this pass. */
   async #next(pass: Pass, takes = false): Promise<readonly BullmqJob[]> {
     const { queue } = this.#options;
     let jobs: readonly BullmqJob[] = [];
@@ -120,14 +120,14 @@ export class BullmqImport {
     return jobs;
   }
 
-  /** The ids of jobs that were taken, and were not looked at since their notes changed. */
+  /** Returns the ids of taken jobs that were not looked at since their notes changed. */
   async #taken({ looked }: Pass): Promise<string[]> {
     const { destination = this.#destination, notes } = await this.#options.queue.taken();
     if (destination !== this.#destination) throw new OtherDestinationError(destination);
     return [...notes].flatMap(([id, text]) => (looked.has(nameOf(id, text)) ? [] : [id]));
   }
 
-  /** What would become of a job; `undefined` if it is gone. */
+  /** Returns the expected outcome for a job; `undefined` if it is gone. */
   async #foreseen(job: BullmqJob, compares: boolean): Promise<Foreseen | undefined> {
     const { goal, topic } = this.#options;
     const { note } = job;
@@ -150,7 +150,7 @@ function nameOf(id: string, text: string | undefined): string {
   return `${text} ${id}`;
 }
 
-/** Of two jobs that become messages with the same name, the second one stays. */
+/** Lets the second of two jobs stay that would become messages with the same name. */
 function unlessNamed(names: Set<string>, step: Foreseen): Foreseen {
   if (step.message === undefined || !('job' in step)) return step;
   const name = `${step.message.topic} ${step.message.id}`;

@@ -2,55 +2,55 @@ import type { RedisConnection } from '../../lib/engines/redis/connection/redis-c
 import { FINISH, GIVE_BACK, NOTE, PAGE, READ } from './bullmq-scripts.js';
 import { type Note, parseNote } from './taken-note.js';
 
-/** Most jobs that are read, and moved, at once: a script holds Redis up for a few milliseconds then. */
+/** Most jobs to read, and to move, at once: a script then blocks Redis for a few milliseconds. */
 const PAGE_SIZE = 500;
 
 /** The newest major version of BullMQ whose keys are known. */
 const NEWEST_MAJOR = 6;
 
-/** A delayed job: BullMQ's own times of a millisecond, in which it counts jobs of the same time. */
+/** Scores of a delayed job per millisecond, in which BullMQ counts jobs of the same time. */
 const SCORES_PER_MILLISECOND = 4096;
 
-/** Why BullMQ has to keep a job. */
+/** Reason why BullMQ has to keep a job. */
 export type JobObstacle = 'scheduler' | 'flow' | 'no-record';
 
 /** A delayed job as it is stored. */
 export interface BullmqJob {
   readonly id: string;
-  /** Its key in Redis. Another job may have had it before, and one of another server or database may have the same. */
+  /** Its key in Redis. Another job may have had it before, and a job in another server or database may have the same. */
   readonly key: string;
-  /** What is noted of it; `undefined` if it is with BullMQ. */
+  /** Note about it; `undefined` if it is with BullMQ. */
   readonly note: Note | undefined;
   readonly obstacle: JobObstacle | undefined;
-  /** As BullMQ has it among those that are delayed. */
+  /** Its score among BullMQ's delayed jobs. */
   readonly score: string;
   /** Epoch milliseconds. */
   readonly dueAt: number;
-  /** When it was made, as its maker says: epoch milliseconds. */
+  /** Time at which it was created, according to its creator, in epoch milliseconds. */
   readonly timestamp: string;
   readonly name: string;
-  /** JSON, as its maker has written it. */
+  /** JSON, as its creator wrote it. */
   readonly data: Uint8Array;
   /** JSON. */
   readonly options: string;
-  /** How often it has failed. */
+  /** Number of failed attempts. */
   readonly attemptsMade: number;
   /** The id under which BullMQ refuses others while this one waits. */
   readonly deduplicationId: string | undefined;
 }
 
-/** Where a page of delayed jobs ended. */
+/** End of a page of delayed jobs. */
 export type PageEnd = Pick<BullmqJob, 'id' | 'score'>;
 
-/** What all imports have taken and not finished. */
+/** Jobs that imports have taken and not finished. */
 export interface TakenJobs {
-  /** Where they go; `undefined` if there are none. */
+  /** Their destination; `undefined` if there are none. */
   readonly destination: string | undefined;
-  /** By the ids of the jobs. */
+  /** Notes by the ids of the jobs. */
   readonly notes: ReadonlyMap<string, string>;
 }
 
-/** A job, and what has to be noted of it, so that what is done happens. */
+/** A job, and the note that it must have for an action to take place. */
 export interface NotedJob {
   readonly job: Pick<BullmqJob, 'id'>;
   readonly note: Pick<Note, 'text'>;
@@ -63,30 +63,30 @@ export interface QueueVersion {
   readonly isKnown: boolean;
 }
 
-/** How many jobs BullMQ has. */
+/** Numbers of jobs that BullMQ has. */
 export interface BullmqCounts {
   readonly delayed: number;
-  /** Those that are due: `wait`, `paused` and `prioritized`. */
+  /** Due jobs: `wait`, `paused` and `prioritized`. */
   readonly waiting: number;
   readonly active: number;
 }
 
-/** What came of asking for jobs to take. */
+/** Result of an attempt to take jobs. */
 export type Taking = { readonly jobs: readonly BullmqJob[] } | { readonly otherDestination: string };
 
-/** In bytes, since what is no UTF-8 would become something else: id, note, score, obstacle, name, data, and so on. */
+/** Id, note, score, obstacle, name, data, and so on; as bytes, since anything that is not UTF-8 would become something else. */
 type Row = readonly (Buffer | null)[];
 
-/** Where in a row the data of the job are. */
+/** Index of the job's data in a row. */
 const DATA = 5;
 
-/** How its Redis is called. */
+/** Client of its Redis. */
 export type BullmqRedis = Pick<RedisConnection, 'send'>;
 
-/** A queue of BullMQ, of which delayed jobs are taken. */
+/** A queue of BullMQ, from which delayed jobs are taken. */
 export class BullmqQueue {
   readonly #redis: BullmqRedis;
-  /** What its keys begin with. */
+  /** Prefix of its keys. */
   readonly #base: string;
 
   /** @param prefix BullMQ's option `prefix` */
@@ -95,7 +95,7 @@ export class BullmqQueue {
     this.#base = `${prefix}:${name}:`;
   }
 
-  /** Which version of BullMQ has made it; `undefined` if there is no such queue. */
+  /** Returns the version of BullMQ that made it; `undefined` if there is no such queue. */
   async version(): Promise<QueueVersion | undefined> {
     const meta = this.#key('meta');
     const [exists, version] = await this.#redis.send(async (redis) =>
@@ -106,30 +106,30 @@ export class BullmqQueue {
     return { name, isKnown: isKnownVersion(name) };
   }
 
-  /** What was taken by imports that did not come to their ends, or work at the same time. */
+  /** Returns the jobs that were taken by imports that did not finish, or that run at the same time. */
   async taken(): Promise<TakenJobs> {
     const key = this.#key('taken');
     const { '': destination, ...notes } = await this.#redis.send(async (redis) => redis.hgetall(key), key);
     return { destination, notes: new Map(Object.entries(notes)) };
   }
 
-  /** The first ones of jobs that were taken, as many as are read at once, without those that are not taken any more. */
+  /** Reads the first of the given taken jobs, as many as are read at once, without those that are no longer taken. */
   async read(ids: readonly string[]): Promise<readonly BullmqJob[]> {
     const rows = (await this.#run(READ, ['taken'], ids.slice(0, PAGE_SIZE))) as Row[];
     return this.#jobs(rows);
   }
 
-  /** A page of jobs that are delayed. */
+  /** Reads a page of delayed jobs. */
   async look(after: PageEnd | undefined): Promise<readonly BullmqJob[]> {
     const [, rows] = await this.#page(after, '', '');
     return this.#jobs(rows);
   }
 
   /**
-   * Takes a page of jobs out of BullMQ's hands. Those with an obstacle are told, and stay.
+   * Takes a page of jobs out of BullMQ's hands. Jobs with an obstacle are returned too, and stay.
    *
-   * @param destination where they go; what was taken to go elsewhere has to get there first
-   * @param taking what the names of these takings begin with
+   * @param destination destination of the jobs; those that were taken for another one have to get there first
+   * @param taking prefix of the names of these takings
    */
   async take(after: PageEnd | undefined, destination: string, taking: string): Promise<Taking> {
     const [otherDestination, rows] = await this.#page(after, destination, taking);
@@ -137,9 +137,9 @@ export class BullmqQueue {
   }
 
   /**
-   * Puts notes in the place of others.
+   * Replaces notes.
    *
-   * @returns what is noted instead of those that have other notes; '' if they are not taken any more, or somebody has removed them
+   * @returns the actual notes of jobs that have other ones; '' if they are no longer taken, or someone has removed them
    */
   async note(changes: readonly (NotedJob & { readonly next: Note })[]): Promise<ReadonlyMap<string, string>> {
     if (changes.length === 0) return new Map();
@@ -148,12 +148,12 @@ export class BullmqQueue {
     return new Map(others.map(([id, note]) => [String(id), String(note)]));
   }
 
-  /** Removes jobs for good that have these notes, and answers which had. */
+  /** Removes jobs for good that have these notes, and returns the ids of those. */
   async finish(jobs: readonly NotedJob[]): Promise<ReadonlySet<string>> {
     return this.#end(jobs, FINISH, ['taken', 'meta', 'events']);
   }
 
-  /** Gives jobs back to BullMQ that have these notes, and answers which had. Those that somebody has removed are forgotten. */
+  /** Gives jobs back to BullMQ that have these notes, and returns the ids of those. Jobs that someone has removed are forgotten. */
   async giveBack(jobs: readonly NotedJob[]): Promise<ReadonlySet<string>> {
     return this.#end(jobs, GIVE_BACK, ['delayed', 'taken', 'marker']);
   }
@@ -232,7 +232,7 @@ export class BullmqQueue {
   }
 }
 
-/** Whether the keys of a queue are known that this version of BullMQ has made. */
+/** Whether the keys of a queue made by this version of BullMQ are known. */
 export function isKnownVersion(version: string): boolean {
   const [, major] = /^bullmq:(\d+)\./.exec(version) ?? [];
   return version === '' || Number(major) <= NEWEST_MAJOR;

@@ -1,21 +1,21 @@
 /*
- * What is sent to the Redis of BullMQ. Its keys are named as BullMQ 4 to 6 name them; `base` is what all of a queue begin
- * with. Job keys are made from it in the scripts, as BullMQ's own scripts do: in a Cluster, all keys of a queue are in one
- * slot. A server that is full refuses what adds, so that comes first: what is refused has then changed nothing.
+ * Scripts for the Redis of BullMQ. Its keys have the names that BullMQ 4 to 6 give them; `base` is the common prefix of a
+ * queue's keys. The scripts make job keys from it, as BullMQ's own scripts do: in a Cluster, all keys of a queue are in one
+ * slot. A full server refuses commands that add, so these come first: a refused script has then changed nothing.
  *
- * `taken` is a HASH of this import's own, by the ids of the jobs: a note of each, which begins with a word, the job's score in
- * `delayed`, and a name of the taking. Its field '' says where the jobs go. The record of a job that was taken has the same
- * name: one that was added again under its id has not. Whatever changes a note compares it first.
+ * `taken` is a HASH of this tool's own, by the ids of the jobs: a note of each, which begins with a word, the job's score in
+ * `delayed`, and a name of the taking. Its field '' has the destination of the jobs. The record of a taken job has the same
+ * name: a job that was added again under its id has not. Each change of a note compares it first.
  */
 
-/** Whether the record of a job is still the one that was taken. */
+/** Defines `is_its`: whether the record of a job is still the one that was taken. */
 const IS_ITS = `
 local function is_its(id, note)
   local taking = string.match(note, '^%a+ %S+ (%S+)')
   return taking and redis.call('HGET', base .. id, 'movingToDelayQueue') == taking
 end`;
 
-/** Reads jobs until they are enough for one reply; one at least. */
+/** Reads jobs until they are enough for one reply; at least one. */
 const ROWS = `${IS_ITS}
 local MOST_BYTES = 4 * 1024 * 1024
 local rows, bytes = {}, 0
@@ -39,11 +39,11 @@ local function add(id, note, score)
 end`;
 
 /**
- * Reads jobs that were taken, until they are enough for one reply.
+ * Reads taken jobs until they are enough for one reply.
  *
  * KEYS   taken HASH
  * ARGV   base, ids
- * Reply  jobs, without those that are not taken any more
+ * Reply  jobs, without those that are no longer taken
  * Cost   O(ids), and at most a little more than 4 MiB
  */
 export const READ = `
@@ -95,16 +95,16 @@ for n = 1, #page, 2 do
 end
 return { '', rows }`;
 
-/** At the end of a script: forgets where the jobs went once none is taken. */
+/** End of a script: forgets the destination of the jobs once none is taken. */
 const FORGET_DESTINATION = `
 if redis.call('HLEN', taken) == 1 then redis.call('HDEL', taken, '') end`;
 
 /**
- * Puts notes in the place of others. A job that somebody has removed meanwhile is forgotten, also if it was added again.
+ * Replaces notes. A job that someone has removed in the meantime is forgotten, even if it was added again.
  *
  * KEYS   taken HASH
  * ARGV   base, (3 a job: id, the note that it has, the note that it gets)
- * Reply  { id, note } of each job that has another note, '' if it is not taken any more
+ * Reply  { id, note } of each job that has another note, '' if it is no longer taken
  * Cost   O(jobs)
  */
 export const NOTE = `
@@ -156,7 +156,7 @@ ${FORGET_DESTINATION}
 return finished`;
 
 /**
- * Gives taken jobs back to BullMQ, at their times, and tells its workers when the next one is due. Those that somebody has removed
+ * Gives taken jobs back to BullMQ, at their times, and tells its workers when the next one is due. Jobs that someone has removed
  * are forgotten.
  *
  * KEYS   delayed ZSET, taken HASH, marker ZSET

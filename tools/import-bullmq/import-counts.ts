@@ -3,9 +3,9 @@ import type { JobObstacle } from './bullmq-queue.js';
 import type { JobMessage } from './job-message.js';
 
 /**
- * Why a job stays with BullMQ. `id-taken`, `id-dead`, `id-finished`: a message with its id waits or is in flight, is a dead letter, or
- * is kept though it has ended. `unknown-topic`: its topic is none of those that were counted. `unverified`: its message may have
- * been handled, and its topic has lost what would tell; it stays where imports keep what they take.
+ * Reason why a job stays with BullMQ. `id-taken`, `id-dead`, `id-finished`: a message with its id waits or is in flight, is a dead letter,
+ * or has ended and is kept. `unknown-topic`: its topic is not among those that were counted. `unverified`: its message may have been
+ * handled, and its topic has lost the evidence; it stays where imports keep the jobs that they take.
  */
 export type LeftReason =
   | JobObstacle
@@ -20,17 +20,17 @@ export type LeftReason =
 export interface LeftJobs {
   readonly reason: LeftReason;
   readonly count: number;
-  /** The id of one of them. */
+  /** Id of one of them. */
   readonly example: string;
-  /** What that one was refused with. Others differ in no more than numbers and quoted words. */
+  /** Refusal of that one. Those of the others differ only in numbers and quoted words. */
   readonly refusal?: string;
 }
 
-/** What becomes of jobs, or would. */
+/** Outcomes for jobs, actual or expected. */
 export interface ImportCounts {
-  /** How many go to each topic. */
+  /** Number of jobs that go to each topic. */
   readonly topics: ReadonlyMap<string, number>;
-  /** How many go to a topic. */
+  /** Number of jobs that go to any topic. */
   readonly moved: number;
   readonly left: readonly LeftJobs[];
 }
@@ -63,7 +63,7 @@ export class Tally implements ImportCounts {
       return;
     }
     const { reason, job, refusal } = step;
-    // One that was given back is met again among those that are delayed.
+    // A job that was given back turns up again among the delayed ones.
     if (this.#leftIds.has(job.id)) return;
     this.#leftIds.add(job.id);
     const kind = refusal === undefined ? reason : `${reason} ${patternOf(refusal)}`;

@@ -14,7 +14,7 @@ import { toPublishRequest } from '../../lib/producer/publish-request.js';
 import type { Clock } from '../../lib/time/clock.js';
 import type { JobMessage } from './job-message.js';
 
-/** The header that says which taking of a job a message is of, by whom it was made, and for when it was stored. */
+/** Header that identifies the taking of a message's job, the maker of the message, and the time for which it was stored. */
 const IMPORT_HEADER = 'bullmq-import';
 
 export interface GoalOptions {
@@ -25,38 +25,38 @@ export interface GoalOptions {
   readonly timeout: number;
 }
 
-/** Where a message is, or was. */
+/** Place where a message is, or was. */
 export type MessagePlace = Pick<JobMessage, 'topic' | 'id'>;
 
-/** Of what a message was made, and by whom: names that nobody else gives. All makers' are of the same length, and all takings'. */
+/** Origin and maker of a message, by unique names. Those of all makers have the same length, and those of all takings. */
 export interface Stamp {
   /** The taking of the job. */
   readonly taking: string;
-  /** One time that an import stores. */
+  /** One round in which an import stores messages. */
   readonly maker: string;
 }
 
-/** A name that nobody else gives. */
+/** Returns a unique name. */
 export function freshName(): string {
   return randomBytes(9).toString('base64url');
 }
 
-/** As long as any other. */
+/** A stamp, as long as any other. */
 const ANY_STAMP: Stamp = { taking: `${freshName()}000`, maker: freshName() };
 
-/** A message of a topic as it was seen. */
+/** A message of a topic, as last seen. */
 export interface FoundMessage extends Partial<Stamp> {
   readonly state: StoredMessage['state'];
   readonly envelope: string;
-  /** If it waits, when it is due; epoch milliseconds. */
+  /** Its due time if it waits, in epoch milliseconds. */
   readonly at: number;
-  /** Whether an import has stored it, and nothing has been done to it since: so nobody has handled it. */
+  /** Whether an import has stored it and nothing has changed it since, so that nobody has handled it. */
   readonly isFarOff: boolean;
 }
 
 /**
- * The topics that jobs go to. Whatever is done to a message is done only if it is still as it was seen: the names of messages
- * come again.
+ * Topics that jobs go to. It changes a message only if that is still as it was seen, because the names of messages can be
+ * reused.
  */
 export class ImportGoal {
   readonly #options: GoalOptions;
@@ -100,9 +100,9 @@ export class ImportGoal {
   }
 
   /**
-   * The lives of what the partitions of messages hold; see `Broker.lifeOf`.
+   * Returns the lives of the data in the partitions of messages; see `Broker.lifeOf`.
    *
-   * @param names whether those that have no name get one
+   * @param names whether lives without a name get one
    */
   async livesOf(places: readonly MessagePlace[], names = true): Promise<(string | undefined)[]> {
     const asked = new Map<string, Promise<string | undefined>>();
@@ -122,7 +122,7 @@ export class ImportGoal {
   /**
    * Moves a message to its time.
    *
-   * @returns `false` if it is not as it was stored any more
+   * @returns `false` if it is no longer as it was stored
    */
   async moveTo({ topic, id }: MessagePlace, seen: FoundMessage, at: number): Promise<boolean> {
     if (!seen.isFarOff) return false;
@@ -133,7 +133,7 @@ export class ImportGoal {
     return result === 'moved';
   }
 
-  /** Takes a message away if it is still as it was stored. */
+  /** Cancels a message if it is still as it was stored. */
   async withdraw({ topic, id }: MessagePlace, seen: FoundMessage): Promise<void> {
     if (!seen.isFarOff) return;
     const { broker } = this.#options;
@@ -147,7 +147,7 @@ export class ImportGoal {
     return partitions === undefined ? undefined : { topic, index: partitionOf(id, partitions) };
   }
 
-  /** How many partitions a topic has; `undefined` if it was never used. */
+  /** Returns the number of partitions of a topic; `undefined` if it was never used. */
   async #count(topic: string): Promise<number | undefined> {
     const known = this.#partitions.get(topic);
     if (known !== undefined) return known;

@@ -8,31 +8,31 @@ import type { PublishOptions } from '../../lib/messages/publish-options.interfac
 import { checkedTopicName } from '../../lib/messages/topic.js';
 import type { BullmqJob } from './bullmq-queue.js';
 
-/** The header with the key of the job that a message was. */
+/** Header with the key of the job that a message comes from. */
 const JOB_HEADER = 'bullmq-job';
 
-/** The header with the name of that job. */
+/** Header with the name of that job. */
 const NAME_HEADER = 'bullmq-name';
 
-/** What stands for the name of a job in the name of a topic. */
+/** Placeholder for the name of a job in the name of a topic. */
 const NAME_PLACE = '{name}';
 
-/** BullMQ gives such ids itself; it refuses them from callers. */
+/** Form of ids that BullMQ assigns itself; it refuses them from callers. */
 const GIVEN_BY_BULLMQ = /^\d+$/;
 
-/** What becomes of a job. */
+/** Message that a job becomes. */
 export interface JobMessage {
   readonly topic: string;
   readonly id: string;
   readonly payload: unknown;
-  /** Without its id and its due time. */
+  /** Options without its id and its due time. */
   readonly options: PublishOptions;
 }
 
 /**
- * The message that a job becomes.
+ * Returns the message that a job becomes.
  *
- * @param topic where it goes, with `{name}` for the job's name
+ * @param topic its destination, with `{name}` for the job's name
  * @param now epoch milliseconds
  * @throws InvalidArgumentError if it cannot become one
  * @throws SerializationError if its data would come back as something else
@@ -49,14 +49,14 @@ export function toMessage(job: BullmqJob, topic: string, now: number): JobMessag
 }
 
 /**
- * The id by which the application knows a job. One that BullMQ counts means nothing to it, and may be an id of the topic already;
- * each server and each database counts from 1.
+ * Returns the id by which the application knows a job. An id that BullMQ counts means nothing to it, and may exist in the topic
+ * already; each server and each database counts from 1.
  */
 function idOf({ id, key, timestamp, deduplicationId }: BullmqJob): string {
   return GIVEN_BY_BULLMQ.test(id) ? (deduplicationId ?? `${key}@${timestamp}`) : id;
 }
 
-/** Only what a handler gets as BullMQ has it can be a message. See docs/decisions/0124. */
+/** Returns the data of a job. They can be a message only if a handler gets them as BullMQ has them. See docs/decisions/0124. */
 function dataOf({ data }: BullmqJob): unknown {
   try {
     return parseExactJson(data, 'data');
@@ -66,7 +66,7 @@ function dataOf({ data }: BullmqJob): unknown {
   }
 }
 
-/** The attempts that are left, and the waits between them. What is not there, or is of the application's own, the topic decides. */
+/** Returns the attempts that are left, and the waits between them. The topic decides what is missing or custom. */
 function retriesOf({ options, attemptsMade: made }: BullmqJob): Pick<PublishOptions, 'attempts' | 'backoff'> {
   const { attempts, backoff } = optionsIn(options);
   const waits = backoffOf(typeof backoff === 'number' ? { type: 'fixed', delay: backoff } : backoff, made);
@@ -76,7 +76,7 @@ function retriesOf({ options, attemptsMade: made }: BullmqJob): Pick<PublishOpti
   };
 }
 
-/** As BullMQ reads them: nothing of them gets into the message as it is. */
+/** Parses options as BullMQ does: none of them gets into the message unchanged. */
 function optionsIn(json: string): Readonly<Record<string, unknown>> {
   try {
     const options: unknown = JSON.parse(json);
@@ -86,12 +86,12 @@ function optionsIn(json: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The most that a wait of a message is shortened: one with the greatest jitter, which doubles the shortest wait. */
+/** Largest fraction by which a message's wait is shortened: that of the greatest jitter, which doubles the shortest wait. */
 const MOST_SHORTENED = 0.5;
 
 /**
- * A jitter of BullMQ shortens waits, and one of a message adds to them: so it is added to the shortest wait. Of a jitter beyond a half
- * the longer waits are taken, up to the same longest one: each is one that BullMQ may draw.
+ * Converts a backoff. A jitter of BullMQ shortens waits, and one of a message adds to them, so it is added to the shortest wait. Of a
+ * jitter beyond a half, only the longer waits are used, up to the same longest one: BullMQ could draw each of them.
  */
 function backoffOf(backoff: unknown, made: number): StoredBackoff | undefined {
   if (!isPlainObject(backoff)) return undefined;

@@ -11,7 +11,7 @@ export interface Planned {
   readonly message: JobMessage;
 }
 
-/** What is to become of a job, as far as it tells itself. */
+/** Returns the plan for a job, as far as the job itself determines it. */
 export function planOf(job: BullmqJob, topic: string, goal: ImportGoal): Planned | Left {
   if (job.obstacle) return { job, reason: job.obstacle };
   try {
@@ -23,7 +23,7 @@ export function planOf(job: BullmqJob, topic: string, goal: ImportGoal): Planned
   }
 }
 
-/** The message that a job would become, whatever keeps it with BullMQ; `undefined` if it can be none. */
+/** Returns the message that a job would become, whatever keeps it with BullMQ; `undefined` if it cannot become one. */
 export function messageOf(job: BullmqJob, topic: string, now: number): JobMessage | undefined {
   try {
     return toMessage(job, topic, now);
@@ -40,7 +40,7 @@ const TAKEN_BY = {
   finished: 'id-finished',
 } as const satisfies Readonly<Record<FoundMessage['state'], LeftReason>>;
 
-/** Why a job stays whose message would have the name of another one. */
+/** Returns why a job stays whose message would have the name of another one. */
 export function reasonOf({ state }: FoundMessage): LeftReason {
   return TAKEN_BY[state];
 }

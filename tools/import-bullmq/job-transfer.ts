@@ -7,9 +7,9 @@ import { type Note, type NoteOfStored, hasStored, nextNote, parseNote } from './
 export interface TransferOptions {
   readonly queue: BullmqQueue;
   readonly goal: ImportGoal;
-  /** The topic that jobs go to, with `{name}` for the name of a job. */
+  /** Topic that jobs go to, with `{name}` for the name of a job. */
   readonly topic: string;
-  /** Those that may be used. */
+  /** Topics that are allowed. */
   readonly topics: ReadonlySet<string>;
 }
 
@@ -18,7 +18,7 @@ type Taken = BullmqJob & { readonly note: Note };
 
 type LeftTaken = Left & { readonly job: Taken };
 
-/** A job whose message was stored, what is noted of that, and what is in its place now. */
+/** A job whose message was stored, the note about it, and the message in its place now. */
 interface Stored {
   readonly job: BullmqJob;
   readonly note: NoteOfStored;
@@ -26,9 +26,9 @@ interface Stored {
 }
 
 /**
- * Moves jobs that were taken, from step to step: the message is stored far off, that is noted, it is noted that it goes to its
- * time, it goes there, and the job is removed. Each step compares what is there, so jobs may begin at any of them, and others may
- * do the same. See docs/decisions/0116.
+ * Moves taken jobs step by step: it stores the message far off, notes that, notes that the message goes to its time, moves it
+ * there, and removes the job. Each step compares the present state, so jobs can begin at any of them, and others can do the same.
+ * See docs/decisions/0116.
  */
 export class JobTransfer {
   readonly tally = new Tally();
@@ -39,12 +39,12 @@ export class JobTransfer {
     this.#options = options;
   }
 
-  /** How many jobs were moved, or given back since their messages were lost, which may be moved again. */
+  /** Number of jobs that were moved, or that were given back because their messages were lost and can be moved again. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** Moves jobs, and tallies what became of each. Those that were not taken stay. */
+  /** Moves jobs, and tallies the outcome of each. Those that were not taken stay. */
   async move(jobs: readonly BullmqJob[]): Promise<void> {
     for (const job of jobs) {
       if (!job.note && job.obstacle) this.tally.add({ job, reason: job.obstacle });
@@ -65,7 +65,7 @@ export class JobTransfer {
     return { job, note, seen: await this.#options.goal.look(note.stored) };
   }
 
-  /** Forgets jobs that somebody has removed, with their messages if nobody handles them yet. */
+  /** Forgets jobs that someone has removed, with their messages if nobody handles them yet. */
   async #forget(jobs: readonly Taken[], stored: readonly Stored[]): Promise<void> {
     const { queue, goal } = this.#options;
     const forgotten = await queue.giveBack(jobs.map((job) => ({ job, note: job.note })));
@@ -79,13 +79,13 @@ export class JobTransfer {
   /** Stores the messages of jobs, due so late that nobody handles them, and notes those that are there. */
   async #storeAll(jobs: readonly Taken[]): Promise<Stored[]> {
     const { goal } = this.#options;
-    // Of its own each time: somebody else may have noted, moved and handled what was stored first, and then this is one too many.
+    // A new one each time: someone else may have noted, moved and handled the message that was stored first; then this one is one too many.
     const maker = freshName();
     const plans = jobs.map((job) => ({ job, plan: this.#planOf(job) }));
     const planned = plans.flatMap(({ job, plan }) => (plan.message ? [{ job, message: plan.message }] : []));
     const left = plans.flatMap(({ job, plan }): LeftTaken[] => (plan.message ? [] : [{ ...plan, job }]));
     await Promise.all(planned.map(async ({ job, message }) => goal.store(message, { taking: job.note.taking, maker })));
-    // In this order: what is seen now was not lost with a life before this one.
+    // In this order: a message seen now was not lost with an earlier life.
     const lives = await goal.livesOf(planned.map(({ message }) => message));
     const found = await Promise.all(planned.map(async ({ message }) => goal.look(message)));
 
@@ -103,7 +103,7 @@ export class JobTransfer {
     }
     await this.#leave(left);
     const noted = await this.#note(steps);
-    // Somebody else has moved these, which the next note tells, or they were taken away.
+    // Someone else has moved these, which the next note shows, or they were taken away.
     return again.length > 0 ? [...noted, ...(await this.#storeAll(again))] : noted;
   }
 
@@ -113,7 +113,7 @@ export class JobTransfer {
     return plan.message && !topics.has(plan.message.topic) ? { job, reason: 'unknown-topic' } : plan;
   }
 
-  /** Gives jobs back to BullMQ. An import that has stored a message before it was killed may have left it. */
+  /** Gives jobs back to BullMQ, and cancels messages that an import stored before it was killed. */
   async #leave(left: readonly LeftTaken[]): Promise<void> {
     const { queue, goal, topic } = this.#options;
     const given = await queue.giveBack(left.map(({ job }) => ({ job, note: job.note })));
@@ -130,7 +130,7 @@ export class JobTransfer {
     );
   }
 
-  /** Those of which the message is there. One that was lost was never handled: its job goes back to BullMQ. */
+  /** Returns those whose messages are there. A lost message was never handled: its job goes back to BullMQ. */
   async #keepFound(stored: readonly Stored[]): Promise<Stored[]> {
     const { queue } = this.#options;
     const absent = stored.filter(({ seen, note }) => !isOf(seen, note));
@@ -140,7 +140,7 @@ export class JobTransfer {
     return stored.filter((one) => !absent.includes(one));
   }
 
-  /** Moves messages to their times, and answers those that are there, or were. */
+  /** Moves messages to their times, and returns those that are there, or were. */
   async #send(sent: readonly Stored[]): Promise<Stored[]> {
     const { goal } = this.#options;
     const moved = await Promise.all(
@@ -149,7 +149,7 @@ export class JobTransfer {
     const others = await Promise.all(
       sent.filter((_, n) => !moved[n]).map(async ({ job, note }) => this.#find(job, note)),
     );
-    // Somebody else has moved these, and they may be handled by now.
+    // Someone else has moved these, and they may be handled by now.
     const { takenAway, lost } = await this.#whyAbsent(others.filter(({ seen, note }) => !isOf(seen, note)));
     const odd = others.filter(({ seen, note }) => isOf(seen, note) && seen.isFarOff);
     for (const { job } of [...lost, ...odd]) this.tally.add({ job, reason: 'unverified' });
@@ -157,7 +157,7 @@ export class JobTransfer {
     return [...sent.filter((_, n) => moved[n]), ...there, ...takenAway];
   }
 
-  /** Whether messages that are not there were handled or cancelled, or lost with all that their partition had. */
+  /** Determines whether absent messages were handled or cancelled, or lost with everything in their partition. */
   async #whyAbsent(
     absent: readonly Stored[],
   ): Promise<{ readonly takenAway: readonly Stored[]; readonly lost: readonly Stored[] }> {
@@ -171,7 +171,7 @@ export class JobTransfer {
     };
   }
 
-  /** Puts notes in the place of others, and takes away each message that no note is about. */
+  /** Replaces notes, and cancels each message that no note is about. */
   async #note(steps: readonly Step[]): Promise<Stored[]> {
     const { queue, goal } = this.#options;
     const others = await queue.note(
@@ -197,7 +197,7 @@ export class JobTransfer {
   }
 }
 
-/** A note, and what takes its place. */
+/** A note, and its replacement. */
 interface Step {
   readonly before: Note;
   readonly after: Stored;
@@ -211,7 +211,7 @@ function isTaken(job: BullmqJob): job is Taken {
   return job.note !== undefined && job.note.state !== 'unknown';
 }
 
-/** Whether somebody has removed a job that was taken, and perhaps added it again. */
+/** Whether someone has removed a taken job, and perhaps added it again. */
 export function isGone({ note, obstacle }: BullmqJob): boolean {
   return note !== undefined && obstacle === 'no-record';
 }

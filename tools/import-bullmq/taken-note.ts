@@ -1,25 +1,25 @@
-/** Where the message of a job is, as it was noted once it was seen there. */
+/** Place of a job's message, noted once the message was seen there. */
 export interface StoredNote {
   readonly topic: string;
   readonly id: string;
-  /** Who has stored it. */
+  /** Maker that stored it. */
   readonly maker: string;
-  /** What its partition's life was then. */
+  /** Life of its partition at that time. */
   readonly life: string;
 }
 
 /**
- * What is noted of a job that was taken out of BullMQ's hands. `taken`: it may have a message, which nobody handles. `stored`: it
- * has. `sent`: that message may have been moved to its time, and so be handled. `unknown`: no import has noted it that this
- * version knows.
+ * Note about a job that was taken out of BullMQ's hands. `taken`: it may have a message, which nobody handles. `stored`: it has
+ * one. `sent`: that message may have been moved to its time, and so been handled. `unknown`: the note has no form that this version
+ * knows.
  */
 export interface Note {
-  /** As it is stored, and compared. */
+  /** The note as stored, and compared. */
   readonly text: string;
   readonly state: 'taken' | 'stored' | 'sent' | 'unknown';
-  /** Names this time that the job was taken: one that is added again under its id is taken under another name. */
+  /** Name of this taking of the job: a job that is added again under its id is taken under another name. */
   readonly taking: string;
-  /** Unless it is only taken. */
+  /** The stored message, unless the job is only taken. */
   readonly stored?: StoredNote;
 }
 
@@ -30,7 +30,7 @@ export function hasStored(note: Note | undefined): note is NoteOfStored {
   return note?.stored !== undefined;
 }
 
-/** The score in `delayed` is in between, for those who give the job back. */
+/** Form of a note; the score in `delayed` is in the middle, for giving the job back. */
 const NOTE = /^(?:(taken) (\S+) (\S+)|(stored|sent) (\S+) (\S+) (\{.*\}))$/s;
 
 export function parseNote(text: string): Note {
@@ -49,7 +49,7 @@ function parsed(json: string): StoredNote | undefined {
   }
 }
 
-/** The note that follows a note. */
+/** Returns the note that follows a note. */
 export function nextNote({ text }: Note, state: 'stored' | 'sent', stored: StoredNote): NoteOfStored {
   const [, score = '', taking = ''] = text.split(' ', 3);
   return { text: `${state} ${score} ${taking} ${JSON.stringify(stored)}`, state, taking, stored };

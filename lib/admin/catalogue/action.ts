@@ -18,7 +18,7 @@ import type { DeadLetterFilter } from '../dead-letter-filter.js';
 import type { DelayQueueAdmin } from '../delay-queue.admin.js';
 import type { MessageFilter } from '../message-filter.js';
 
-/** What actions are done with. */
+/** Services that perform actions. */
 export interface ActingQueues {
   readonly admin: DelayQueueAdmin;
   readonly schedules: DelayQueueSchedules;
@@ -37,56 +37,56 @@ interface OfTopic {
 
 type OnMessage = OnOne<OfTopic & { readonly ref: MessageRef }, CancelResult | RescheduleResult | EditResult>;
 
-/** How an action is done, by what it is done to. */
+/** Implementations of an action, by the kind of its target. */
 export interface Works {
   readonly message: { readonly one: OnMessage };
-  /** One, or all that wait and fit a filter. */
+  /** One message, or all waiting messages that match a filter. */
   readonly messages: {
     readonly one: OnMessage;
     readonly many: OnMany<OfTopic & { readonly filter: MessageFilter }>;
-    /** Whether those that are being handled are meant, too. */
+    /** Whether messages that are being handled are included. */
     readonly inFlight?: boolean | undefined;
   };
   readonly deadLetters: { readonly many: OnMany<OfTopic & { readonly which: MessageRef | DeadLetterFilter }> };
-  /** Everything of a topic that is in one state. */
+  /** All messages of a topic in one state. */
   readonly state: { readonly many: OnMany<OfTopic> };
   readonly topic: { readonly one: OnOne<OfTopic, { readonly heldUntil?: Date }> };
-  /** Answers whether there is such a schedule, or what it has published. */
+  /** Returns whether the schedule exists, or the message that it published. */
   readonly schedule: { readonly one: OnOne<{ readonly id: string }, boolean | PublishedMessage> };
 }
 
 export type Target = keyof Works;
 
-/** What people are told of an action. */
+/** Texts about an action, for people. */
 interface Told {
   readonly summary: string;
   readonly description: string;
-  /** What stands behind the name of its command. */
+  /** Arguments after the name of its command. */
   readonly examples: readonly [string, ...string[]];
-  /** What became of what it was done to, such as `requeued`. */
+  /** Outcome for its target, such as `requeued`. */
   readonly done: string;
-  /** What it does that cannot be undone, such as `removes`; people are asked first. */
+  /** Verb for an effect that cannot be undone, such as `removes`; people are asked first. */
   readonly destroys?: string;
-  /** What it is done to, such as `dead letter`, if it can be done to many. */
+  /** Noun for its target, such as `dead letter`, if it can act on many. */
   readonly noun?: string;
-  /** What it leaves behind, for programs. */
+  /** Result that it reports to programs. */
   readonly became?: object;
 }
 
 /** The inputs of an action, beside its target. */
 interface Inputs<R extends AnyRules> {
   readonly input: R;
-  /** Of those, the ones that say how many are meant. */
+  /** Inputs that say how many are meant. */
   readonly onlyForMany?: readonly (string & keyof R)[];
-  /** Those that the command line calls otherwise. */
+  /** Names on the command line that differ from those of the inputs. */
   readonly flags?: { readonly [Input in keyof R]?: string };
 }
 
-/** An action, as far as it is the same for all that do it. */
+/** The part of an action that everything performing it shares. */
 export interface ActionOn<T extends Target> extends Told, Inputs<AnyRules> {
   readonly target: T;
   /**
-   * @param given the inputs as they were given
+   * @param given the inputs as given
    * @throws InvalidArgumentError
    */
   works(given: object): Works[T];
@@ -94,7 +94,7 @@ export interface ActionOn<T extends Target> extends Told, Inputs<AnyRules> {
 
 export type Action = { [T in Target]: ActionOn<T> }[Target];
 
-/** Declares an action: what it is done to, what else it takes, and how it is done. */
+/** Declares an action: its target, its other inputs and its implementation. */
 export function action<T extends Target, R extends AnyRules>(
   target: T,
   { works, ...told }: Told & Inputs<R> & { readonly works: (input: Used<R>) => Works[T] },
@@ -103,9 +103,9 @@ export function action<T extends Target, R extends AnyRules>(
 }
 
 /**
- * An input that a rule checks. It is handed on as it was given, since the audit log has it so.
+ * Declares an input that a rule checks. It is passed on as given, because the audit log records it that way.
  *
- * @param meaning for those who type it
+ * @param meaning description for people who type it
  */
 export function input<Given>(meaning: string, rule: Rule<Given, unknown>, more: JsonSchema = {}): Rule<Given, Given> {
   return declared({ ...rule.schema, ...more, description: meaning }, (name, given: Given) => {
@@ -114,7 +114,7 @@ export function input<Given>(meaning: string, rule: Rule<Given, unknown>, more: 
   });
 }
 
-/** The same for an input that can be left out. */
+/** Declares an input that can be left out. */
 export function optionalInput<Given>(
   meaning: string,
   rule: Rule<Given, unknown>,

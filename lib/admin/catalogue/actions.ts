@@ -8,7 +8,7 @@ import { type Action, action, input, optionalInput } from './action.js';
 
 type Time = Date | number | LocalTime;
 
-/** Those that operators do to what is there. The others store schedules, or are done to what a program knows alone. */
+/** Actions of operators on what exists. The others store schedules, or act on what only a program knows. */
 type ActionName = Exclude<AuditedAction, 'cancelTagged' | 'upsertSchedule' | 'pruneSchedule'>;
 
 const DECLARED: { readonly [Name in ActionName]: Action } = {
@@ -220,11 +220,11 @@ const DECLARED: { readonly [Name in ActionName]: Action } = {
 
 export type NamedAction = Action & {
   readonly name: ActionName;
-  /** Its command, and the end of its path: that of `runScheduleNow`, in the group of schedules, is `run-now`. */
+  /** Name of its command, and last part of its path: for `runScheduleNow`, in the group of schedules, `run-now`. */
   readonly command: string;
 };
 
-/** What operators can do, in the order of {@link AUDITED_ACTIONS}. */
+/** All actions of operators, in the order of {@link AUDITED_ACTIONS}. */
 export const ACTIONS: readonly NamedAction[] = AUDITED_ACTIONS.filter(isDeclared).map((name) => ({
   ...DECLARED[name],
   name,
@@ -235,7 +235,7 @@ function isDeclared(name: AuditedAction): name is ActionName {
   return name in DECLARED;
 }
 
-/** @throws InvalidArgumentError unless it is one of both */
+/** @throws InvalidArgumentError unless exactly one of the two is given */
 function whenOf(given: {
   readonly delay: Duration | undefined;
   readonly deliverAt: Time | undefined;

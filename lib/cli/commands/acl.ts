@@ -4,7 +4,7 @@ import { assertName } from '../../messages/topic.js';
 import type { AddCommand } from '../command.js';
 import { example } from '../program.js';
 
-/** What each of them may do, in words. */
+/** Purpose of each role, in words. */
 const PURPOSE = {
   producer: 'publishes, cancels and reschedules',
   consumer: 'handles messages, and publishes',

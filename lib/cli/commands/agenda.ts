@@ -11,7 +11,7 @@ import { type Column, table } from '../table.js';
 import { shownNumber } from '../text.js';
 import { relative } from '../times.js';
 
-/** Most and fewest characters of a bar, and what the columns before it take of a line. */
+/** Most and fewest characters of a bar, and the width of the columns before it. */
 const BAR = { most: 40, fewest: 10, before: 55 } as const;
 
 export const agenda: AddCommand = (program, cli) => {
@@ -67,7 +67,7 @@ function bucketColumns(buckets: readonly AgendaBucket[], now: number, { width, p
     { title: 'FROM', cell: ({ from }) => from.toISOString() },
     { title: '', cell: (bucket) => (isNow(bucket) ? 'now' : relative(bucket.from, now)) },
     { title: 'MESSAGES', cell: ({ count }) => shownNumber(count), align: 'right' },
-    // What is not nothing can be seen.
+    // A count above zero is always visible.
     {
       title: '',
       cell: ({ count }) => '█'.repeat(Math.ceil((count / most) * longest)),

@@ -8,7 +8,7 @@ const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 type Shell = (typeof SHELLS)[number];
 
-/** The hidden command that the scripts call with the words before the cursor; it prints what may stand there, a line each. */
+/** The hidden command that the scripts call with the words before the cursor; it prints the possible completions, one per line. */
 const COMPLETE = 'complete';
 
 const BASH = `# Completes nestjs-delay-queue in bash.
@@ -64,10 +64,10 @@ export const completion: AddCommand = (program, cli) => {
     });
 };
 
-/** How long somebody who has pressed the tab key waits for names. */
+/** Longest time that the tab key waits for names. */
 const PATIENCE = '1s';
 
-/** What the scripts of `completion` call. */
+/** The command that the scripts of `completion` call. */
 export const complete: AddCommand = (program, cli) => {
   program
     .command(COMPLETE, { hidden: true })
@@ -80,7 +80,7 @@ export const complete: AddCommand = (program, cli) => {
       if (fitting.length > 0) say(cli.terminal.stdout, `${fitting.join('\n')}\n`, false);
     });
 
-  /** None if Redis is away: a completion says nothing. */
+  /** Returns no names if Redis is away: a completion prints no errors. */
   async function knownNames(kind: 'topic' | 'schedule', { redis, prefix }: Completions): Promise<string[]> {
     try {
       const silent = { log: () => {}, warn: () => {}, error: () => {} };
@@ -98,17 +98,17 @@ export const complete: AddCommand = (program, cli) => {
   }
 };
 
-/** What may stand at the cursor. */
+/** Possible completions at the cursor. */
 interface Completions {
   readonly values: readonly string[];
-  /** What it names, if Redis has to be asked for such names. */
+  /** Kind of the names at the cursor, if they have to come from Redis. */
   readonly names: 'topic' | 'schedule' | undefined;
-  /** Which Redis and prefix the words before it name. */
+  /** Redis and prefix that the words before it name. */
   readonly redis: string | undefined;
   readonly prefix: string | undefined;
 }
 
-/** @param words what was typed behind the program's name; the last one is at the cursor, and may be empty */
+/** @param words words typed after the program's name; the last one is at the cursor, and can be empty */
 function completionsOf(program: Program, words: readonly string[]): Completions {
   const current = words.at(-1) ?? '';
   const found = walk(program, words.slice(0, -1));
@@ -128,7 +128,7 @@ function completionsOf(program: Program, words: readonly string[]): Completions 
 
 interface Found {
   readonly command: CommandUnknownOpts;
-  /** How many arguments of the command are given already. */
+  /** Number of arguments of the command given so far. */
   readonly operands: number;
   /** An option that takes its value at the cursor. */
   readonly pending: Option | undefined;
@@ -157,7 +157,7 @@ function walk(program: CommandUnknownOpts, words: readonly string[]): Found {
   return { command, operands, pending, values };
 }
 
-/** The options of a command, and those of what it belongs to. */
+/** Returns the options of a command, and those of its parents. */
 function optionsOf(command: CommandUnknownOpts): Option[] {
   const inherited = command.parent ? optionsOf(command.parent) : [];
   return [...(command.options as Option[]), ...inherited];

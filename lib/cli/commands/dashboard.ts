@@ -5,7 +5,7 @@ import { toPort } from '../given-values.js';
 import { listening } from '../listening.js';
 import { example } from '../program.js';
 
-/** Where it listens, as its errors say. */
+/** Address that it listens on, as its errors show it. */
 const HOST = '127.0.0.1';
 
 export const dashboard: AddCommand = (program, cli) => {

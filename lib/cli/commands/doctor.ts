@@ -33,7 +33,7 @@ export const doctor: AddCommand = (program, cli) => {
     });
 };
 
-/** @returns also what kept it from connecting as any other command does */
+/** @returns also the failure that kept it from connecting like any other command */
 async function examine(options: DelayQueueAdminOptions): Promise<DoctorReport & { readonly failure: unknown }> {
   const connection = await openConnection('nestjs-delay-queue', options);
   try {

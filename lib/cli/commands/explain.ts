@@ -9,7 +9,7 @@ import { type Pair, pairs } from '../table.js';
 import { shown, shownNumber, told } from '../text.js';
 import { relative, shownTime } from '../times.js';
 
-/** What each cause means, in words. */
+/** Meaning of each cause, in words. */
 const MEANING: Readonly<Record<ExplainCause, string>> = {
   'unknown-id': 'there is no such message',
   finished: 'it has ended',
@@ -68,7 +68,7 @@ function meaningOf(cause: ExplainCause): string {
   return `${cause}: ${MEANING[cause]}`;
 }
 
-/** Since when it is what it is, or until when. */
+/** Returns the times since when or until when it is in its state. */
 function timesOf({ state, dueAt, leaseEndsAt, diedAt, finishedAt }: ExplainFacts, now: number): Pair[] {
   const time = (at: Date): string => shownTime(at, now);
   const isOverdue = dueAt !== undefined && dueAt.getTime() <= now;
@@ -80,7 +80,7 @@ function timesOf({ state, dueAt, leaseEndsAt, diedAt, finishedAt }: ExplainFacts
   ];
 }
 
-/** The other facts, as far as they are known. */
+/** Returns the other known facts. */
 function factsOf(facts: ExplainFacts, now: number): Pair[] {
   const time = (at: Date | undefined): string | undefined => told(at, (known) => shownTime(known, now));
   const { topic, id, key, partition, state, outcome, failure, handlers, ownerAlive, ownerBusy, paused } = facts;

@@ -59,7 +59,7 @@ function processColumns(now: number, only: string | undefined, { paint }: Cli): 
   ];
 }
 
-/** How many partitions it owns of each topic that it handles, or which ones of the topic that is looked at. */
+/** Returns the number of partitions that it owns of each topic that it handles, or which ones of the only topic shown. */
 function ownedBy(topics: readonly ProcessTopic[], only: string | undefined): string {
   const told = topics
     .filter(({ topic }) => only === undefined || topic === only)
@@ -89,7 +89,7 @@ function rateOf(minutes: readonly WorkMinute[]): string {
   return seconds === 0 ? '-' : (sum(minutes, ({ delivered }) => delivered) / seconds).toFixed(1);
 }
 
-/** How late 99 % of the messages were at most, in the minute in which that was worst. */
+/** Returns the p99 of the lateness in the worst minute. */
 function worstOf(minutes: readonly WorkMinute[]): string {
   const told = minutes.flatMap(({ lateness }) => (lateness ? [lateness.p99] : []));
   return told.length === 0 ? '-' : `${shownDuration(Math.max(...told))} late`;

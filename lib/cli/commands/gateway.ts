@@ -69,7 +69,7 @@ function configOf(
   return { topics: config.topics, tokens: [...config.tokens, ...all.map((token) => ({ token }))] };
 }
 
-/** No error shows what is in the file, since it may be a token. */
+/** Reads the file. No error shows its content, which may be a token. */
 function readConfig(path: string): unknown {
   let content: Buffer;
   try {
@@ -90,7 +90,7 @@ async function serve(
   { topics, tokens }: GatewayConfig,
   where: Pick<Parameters<typeof import('../../gateway/serve-gateway.js').serveGateway>[0], 'host' | 'port' | 'limits'>,
 ): Promise<void> {
-  // No other command needs the libraries that it is made with.
+  // No other command needs the libraries that the gateway uses.
   const { serveGateway } = await import('../../gateway/serve-gateway.js');
   const tell = (text: string): void => cli.note(text);
   const log = { log: cli.isJson ? () => {} : tell, warn: tell, error: tell };

@@ -42,7 +42,7 @@ export const importBullmq: AddCommand = (program, cli) => {
     )
     .action(async (queueName, topic, { from, fromPrefix, giveBack, ...options }) => {
       if (giveBack && options.dryRun) throw usageError('Give one of --dry-run and --give-back.');
-      // It is needed once, if ever.
+      // The tool is needed once, if ever.
       const tool = await import('../../../tools/import-bullmq/index.js');
       await cli.open(async (queues) =>
         cli.openOther(queues, from, async (connection) => {
@@ -93,7 +93,7 @@ interface Import {
   readonly signal: AbortSignal;
 }
 
-/** Counts, and then moves what was counted. */
+/** Counts jobs, and then moves those that were counted. */
 async function importJobs(
   { cli, queues, queueName, queue, jobs, signal }: Import,
   { create = false, dryRun = false }: { readonly create?: boolean | undefined; readonly dryRun?: boolean | undefined },
@@ -137,7 +137,7 @@ function unfinished({ destination }: OtherDestinationError): CliError {
   );
 }
 
-/** What an import has done, or would do. */
+/** Result of an import, or of its dry run. */
 interface ImportResult {
   readonly queue: string;
   readonly planned: ImportCounts;
@@ -163,7 +163,7 @@ function importDocument({ queue, planned, moved, remaining, aborted }: ImportRes
 
 export function importLines({ planned, moved, remaining }: ImportResult, cli: Pick<Cli, 'paint' | 'width'>): string[] {
   const { left } = moved ?? planned;
-  // What neither went nor stays was not there any more when its turn came, or came later.
+  // Jobs that neither moved nor stay were gone when their turn came, or came later.
   const others = moved ? countedOf(planned) - countedOf(moved) : 0;
   return [
     ...pairs(

@@ -31,7 +31,7 @@ export const peek: AddCommand = (program, cli) => {
 interface PrintedPage {
   readonly topic: string;
   readonly state: PeekState;
-  /** What all messages of the list carry, if that was asked for. */
+  /** Tag that all messages of the list carry, if that was requested. */
   readonly tag?: string | undefined;
   readonly page: PeekPage;
 }
@@ -46,7 +46,7 @@ export async function printPage(cli: Cli, queues: Queues, { topic, state, tag, p
     return table(columns, messages, cli);
   });
   if (cli.isJson) return;
-  // An empty page says nothing of those after it.
+  // An empty page says nothing about those after it.
   if (cursor !== undefined) cli.note(`There ${messages.length === 0 ? 'may be' : 'are'} more: --cursor ${cursor}`);
   else if (messages.length === 0) {
     const tagged = tag === undefined ? '' : ` and has the tag '${shown(tag)}'`;

@@ -37,7 +37,7 @@ export const publish: AddCommand = (program, cli) => {
 };
 
 /**
- * A publish makes a topic that is new, and it stays for good, so a typing error is to be noticed.
+ * Guards against typing errors: a publish creates a topic that does not exist, and the topic stays for good.
  *
  * @throws CliError
  */

@@ -118,7 +118,7 @@ const prune: AddToGroup = (group, cli) => {
     );
 };
 
-/** A line of a list for each schedule. */
+/** Returns the columns of a list of schedules. */
 function scheduleColumns(now: number, paint: Paint): Column<Schedule>[] {
   return [
     { title: 'ID', cell: ({ id }) => shown(id) },
@@ -134,7 +134,7 @@ function scheduleColumns(now: number, paint: Paint): Column<Schedule>[] {
   ];
 }
 
-/** All that is known of a schedule. */
+/** Returns everything that is known about a schedule. */
 function scheduleLines(schedule: Schedule, now: number, paint: Paint): string[] {
   const { id, topic, partition, key, headers, payload, catchUp, overlap, next, last, missed, declared } = schedule;
   const time = (at: Date): string => shownTime(at, now);
@@ -163,7 +163,7 @@ function ruleOf({ every, cron, timeZone }: Schedule): string {
   return every === undefined ? shown(`${cron} ${timeZone}`) : `every ${shownDuration(every)}`;
 }
 
-/** Why it has no next occurrence. */
+/** Returns why it has no next occurrence. */
 function stopOf({ paused }: Schedule): string {
   return paused ? 'paused' : 'ended';
 }

@@ -47,7 +47,7 @@ export const stats: AddCommand = (program, cli) => {
     );
 };
 
-/** Names the command that goes on from here, if something is late or fails. */
+/** Names the command to continue with, if something is late or fails. */
 async function tellNext(cli: Cli, { admin, broker }: Queues, counted: readonly TopicStats[]): Promise<void> {
   const command = cli.isJson ? undefined : await nextCommand(admin, counted, broker.now());
   if (command !== undefined) cli.note(`Next: npx nestjs-delay-queue ${command}`);

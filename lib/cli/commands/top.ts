@@ -11,12 +11,12 @@ import { example } from '../program.js';
 import { type Column, table } from '../table.js';
 import { shownCount } from '../text.js';
 
-/** What is told as messages a second. */
+/** Counters that are shown as messages per second. */
 const RATES = ['published', 'acked', 'retried', 'dead'] as const satisfies readonly (keyof TopicCounters)[];
 
 type Rates = Readonly<Record<(typeof RATES)[number], number>>;
 
-/** A topic at one look; rates are of the time since the look before, and `undefined` at the first. */
+/** A topic at one look; rates cover the time since the look before, and are `undefined` at the first. */
 interface Line extends OverviewTopic {
   readonly rates: Rates | undefined;
 }
@@ -59,7 +59,7 @@ async function watch(
       if (look.topics.length === 0 && !before) await cli.tellEmpty(queues);
       before = look;
     } catch (error) {
-      // What has watched for a while goes on when Redis is back.
+      // A command that has watched for a while continues when Redis is back.
       if (!before || !(error instanceof BrokerUnavailableError) || !error.transient) throw error;
       cli.note(error.message);
     }
@@ -74,7 +74,7 @@ function show(cli: Cli, { at, topics }: Look, before: Look | undefined): void {
   cli.print({ at: new Date(at), topics: lines.map(documentOf) }, () => {
     const { isTTY, rows } = cli.terminal.stdout;
     const head = cli.paint('bold', `${new Date(at).toISOString()}  ${shownCount(lines.length, 'topic')}`);
-    // As many as there is room for: a terminal that scrolls shows the last ones.
+    // Only as many as fit: a terminal that scrolls shows the last ones.
     const fitting = isTTY ? lines.slice(0, Math.max(1, rows - 3)) : lines;
     if (isTTY) cli.terminal.stdout.write(CLEAR);
     return [head, ...table(columns(cli, at), fitting, cli)];
@@ -94,7 +94,7 @@ function columns(cli: Cli, now: number): Column<Line>[] {
   return [...counts.slice(0, -1), ...rates, ...counts.slice(-1)];
 }
 
-/** The counters are in Redis, so messages that others count in the meantime are among them. */
+/** Returns the rates. The counters are in Redis, so they include messages that others count in the meantime. */
 function ratesOf({ topic, stats }: OverviewTopic, at: number, before: Look | undefined): Rates | undefined {
   const earlier = before?.topics.find((known) => known.topic === topic)?.stats;
   if (!stats || !before || !earlier || at <= before.at) return undefined;
@@ -103,7 +103,7 @@ function ratesOf({ topic, stats }: OverviewTopic, at: number, before: Look | und
   return { published: rate('published'), acked: rate('acked'), retried: rate('retried'), dead: rate('dead') };
 }
 
-/** What cannot be counted comes first, then what has the oldest overdue message, then what has most dead letters. */
+/** Sorts topics that cannot be counted first, then those with the oldest overdue message, then those with most dead letters. */
 function byTrouble(a: Line, b: Line): number {
   const [since, other] = [overdueSince(a), overdueSince(b)];
   if (since !== other) return since - other;

@@ -13,10 +13,10 @@ const SPANS = { minute: 60_000, hour: 3_600_000, day: 86_400_000, week: 604_800_
 type Span = keyof typeof SPANS;
 
 const NAMES = Object.keys(SPANS) as Span[];
-/** The shortest part that is worth a chart, in milliseconds. */
+/** Shortest part that is worth a chart, in milliseconds. */
 const SHORTEST = 1000;
 
-/** When the messages of a topic, or of all, fall due, from the next minute to the next month, and any part of that. */
+/** Due times of the messages of a topic, or of all topics, from the next minute to the next month, and any part of that. */
 export function Agenda({ topic, query }: { topic?: string; query: URLSearchParams }): JSX.Element {
   const t = text();
   const span = NAMES.find((one) => one === query.get('span')) ?? 'hour';
@@ -86,7 +86,7 @@ function zoom(from: number, to: number): void {
   location.hash = hrefWith({ from: String(first), to: String(last) });
 }
 
-/** The part of the time that the address names. */
+/** Returns the time range that the address names. */
 function partIn(query: URLSearchParams): { from: number; to: number } | undefined {
   const [from, to] = [Number(query.get('from')), Number(query.get('to'))];
   return Number.isSafeInteger(from) && Number.isSafeInteger(to) && from > 0 && to > from ? { from, to } : undefined;

@@ -5,21 +5,21 @@ import type { Json } from './json.js';
 import { noteLook } from './redis-away.js';
 import { watch } from './watch.js';
 
-/** Counts what was changed here, so that what is shown is looked at again at once. */
+/** Number of changes made here; each one makes the page look again at once. */
 const changes = signal(0);
 
-/** To be called when something was changed. */
+/** Call this when something was changed. */
 export function lookAgain(): void {
   changes.value++;
 }
 
-/** The path of a look, with its parameters; those that are not given are left out. */
+/** Returns the path of a look with its parameters; undefined ones are left out. */
 export function pathOf(route: string, query: Readonly<Record<string, string | number | undefined>> = {}): string {
   const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
   return given.length === 0 ? route : `${route}?${new URLSearchParams(given).toString()}`;
 }
 
-/** Counts up whenever something was changed here. */
+/** Returns a number that grows whenever something was changed here. */
 export function changesSeen(): number {
   return changes.value;
 }
@@ -39,7 +39,7 @@ export async function act<T>(route: string, body: object): Promise<Json<T>> {
 }
 
 /**
- * The same with a payload as somebody has written it, in JSON: what is read here and written again may be another number.
+ * Does the same with a payload as the user wrote it, in JSON: parsing it here and writing it again could change a number.
  *
  * @throws ApiError
  */
@@ -70,14 +70,14 @@ async function post<T>(route: string, body: string, ended?: AbortSignal): Promis
 
 export interface Look<T> {
   readonly data: Json<T> | undefined;
-  /** When that was looked at, in epoch milliseconds by the clock of this browser. */
+  /** Time of the look, in epoch milliseconds by the clock of this browser. */
   readonly at: number | undefined;
   readonly error: ApiError | undefined;
 }
 
 const NOTHING = { data: undefined, at: undefined, error: undefined };
 
-/** Shows what a look answers, and again whenever it has changed. Looks at nothing while the page is hidden. */
+/** Shows the answer of a look, and again whenever it has changed. Looks at nothing while the page is hidden. */
 export function useLook<T>(path: string): Look<T> {
   const [state, setState] = useState<Look<T> & { path: string }>({ ...NOTHING, path });
   const changed = changes.value;
@@ -86,7 +86,7 @@ export function useLook<T>(path: string): Look<T> {
     if (seen.current === changed) return;
     seen.current = changed;
     ask<T>(path).then(
-      // Another path may be shown by now, and its stream tells nothing twice.
+      // Another path may be shown by now, and its stream sends nothing twice.
       ({ answer, at }) => setState((old) => (old.path === path ? { path, data: answer, at, error: undefined } : old)),
       (error: ApiError) => setState((old) => (old.path === path ? { ...old, error } : old)),
     );
@@ -108,6 +108,6 @@ export function useLook<T>(path: string): Look<T> {
       noteLook(path);
     };
   }, [path]);
-  // What was shown of another path is not the answer.
+  // The state of another path is not the answer.
   return state.path === path ? state : NOTHING;
 }

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { Json } from './json.js';
 
-/** What the server has refused, or could not be asked. */
+/** A request that the server refused, or that did not reach it. */
 export class ApiError extends Error {
   constructor(
     readonly code: string,
@@ -11,13 +11,13 @@ export class ApiError extends Error {
   }
 }
 
-/** What stands for the answer of something before the dashboard, such as the login page of its application. */
+/** Code for an answer from something in front of the dashboard, such as the login page of its application. */
 export const SESSION_OVER = 'SESSION_OVER';
 
-/** Whether the last question was answered by something before the dashboard. */
+/** Whether something in front of the dashboard answered the last request. */
 export const isSessionOver = signal(false);
 
-/** An answer, and when it was looked at, in epoch milliseconds by the clock of this browser. */
+/** An answer, and the time of its look, in epoch milliseconds by the clock of this browser. */
 export interface Seen<T> {
   readonly answer: Json<T>;
   readonly at: number;
@@ -27,7 +27,7 @@ export interface Seen<T> {
 export async function ask<T>(path: string, init: RequestInit = {}): Promise<Seen<T>> {
   let response: Response;
   try {
-    // The dashboard itself sends nobody elsewhere; where a login page is, the policy of this page would not let it look.
+    // The dashboard itself never redirects, and the policy of this page would not let it follow a redirect to a login page.
     response = await fetch(path, { ...init, redirect: 'manual' });
   } catch {
     throw new ApiError('UNREACHABLE', '');
@@ -45,7 +45,7 @@ function refusalIn(answer: unknown): ApiError | undefined {
   return typeof error?.code === 'string' ? new ApiError(error.code, String(error.message)) : undefined;
 }
 
-/** What was answered by a guard, a login page or a proxy: as nothing else, the dashboard itself answers as JSON with a code. */
+/** Returns the error for an answer of a guard, a login page or a proxy: only the dashboard itself answers with JSON that has a code. */
 function refusalBefore({ ok, type, status, statusText }: Response): ApiError {
   const isOver = ok || type === 'opaqueredirect' || status === 401 || status === 403;
   return isOver ? new ApiError(SESSION_OVER, '') : new ApiError(String(status), statusText);

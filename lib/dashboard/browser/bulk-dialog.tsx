@@ -10,7 +10,7 @@ import { messageHref } from './router.js';
 import { seesPayloads } from './session.js';
 import { text } from './texts/text.js';
 
-/** What a dry run answers. */
+/** Answer of a dry run. */
 interface Counted {
   readonly matched: number;
   /** Up to three of the messages that are meant. */
@@ -37,21 +37,21 @@ const ROUTES = {
 export interface BulkDialogProps {
   readonly action: keyof typeof ROUTES;
   readonly topic: string;
-  /** What else the route is given. */
+  /** Further input of the route. */
   readonly body: object;
-  /** Whether what else is asked is complete. */
+  /** Whether the further fields are complete. */
   readonly isComplete?: boolean;
   readonly close: () => void;
-  /** What else is asked. */
+  /** Further fields. */
   readonly children?: ComponentChildren;
 }
 
-/** Counts what is meant and shows examples of it, before anything is changed. */
+/** Counts the messages that are meant and shows examples, before anything is changed. */
 export function BulkDialog(props: BulkDialogProps): JSX.Element {
   const { action, topic, body, close } = props;
   const t = text();
   const [route, name] = [ROUTES[action], t.bulk.names[action] ?? action];
-  // All of a topic: its name has to be typed.
+  // These affect all of a topic, so its name has to be typed.
   const isConfirmed = action === 'drain' || action === 'purge';
   const counted = useCount(route, { topic, ...body });
   const [rate, setRate] = useState('');
@@ -93,7 +93,7 @@ export function BulkDialog(props: BulkDialogProps): JSX.Element {
   );
 }
 
-/** What would be changed now. Nobody waits for it any more once the dialog is closed. */
+/** Counts what would be changed now. Closing the dialog ends the wait for it. */
 function useCount(route: string, body: object): { answer?: Json<Counted>; error?: unknown } {
   const [counted, setCounted] = useState<{ answer?: Json<Counted>; error?: unknown }>({});
   useEffect(() => {

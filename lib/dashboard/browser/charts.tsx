@@ -8,12 +8,12 @@ import { colour, isDark } from './theme.js';
 
 const HEIGHT = 200;
 
-/** With at most so many values each is a point. */
+/** Most values that are drawn as points. */
 const FEW = 20;
 
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000];
 
-/** From one mark of an axis of lengths of time to the next, in milliseconds: so that all are short in words. */
+/** Distances between the marks of an axis of durations, in milliseconds: all of them are short in words. */
 const STEPS_OF_TIME = [
   0.1,
   0.2,
@@ -32,7 +32,7 @@ interface Line {
 }
 
 interface ChartProps {
-  /** What it shows, for who cannot see it. */
+  /** Description for users who cannot see it. */
   readonly label: string;
   /** Epoch milliseconds. */
   readonly times: readonly number[];
@@ -40,7 +40,7 @@ interface ChartProps {
   readonly bars?: boolean;
   /** Whether the values are lengths of time, in milliseconds. */
   readonly areTimes?: boolean;
-  /** Called with the part that was drawn over, in epoch milliseconds. */
+  /** Called with the range that the user selected, in epoch milliseconds. */
   readonly zoom?: (from: number, to: number) => void;
 }
 
@@ -69,7 +69,7 @@ export function Chart({ label, times, lines, bars = false, areTimes = false, zoo
       drawn.destroy();
       chart.current = null;
     };
-    // The drawing is made anew if its look changes; its data are set below.
+    // A change of its look makes a new drawing; its data are set below.
   }, [dark, bars, language.value, lines.map(({ name }) => name).join()]);
 
   useEffect(() => chart.current?.setData(data));
@@ -116,9 +116,9 @@ function optionsOf(
         stroke: colour(lineColour),
         width: bars ? 0 : 1.5,
         fill: bars ? colour(lineColour) : `${colour(lineColour)}18`,
-        // A line of few values would be none.
+        // A line of few values would not be visible.
         points: { show: !bars && times.length <= FEW, size: 5 },
-        // Without a pointer over the chart, the latest value.
+        // The latest value, unless the pointer is over the chart.
         value: (plot: uPlot, value: number | null, line: number) => {
           const values = plot.data[line] as readonly (number | null | undefined)[] | undefined;
           const said = value ?? (bars ? null : values?.findLast((one) => typeof one === 'number'));
@@ -162,11 +162,11 @@ const SPARK_HEIGHT = 22;
 
 interface SparkProps<T> {
   readonly values: readonly T[];
-  /** What it shows, for who cannot see it. */
+  /** Description for users who cannot see it. */
   readonly label: string;
 }
 
-/** A line without axes, beside the figure that it leads to; with gaps where nothing is known. */
+/** A line without axes, beside the figure that it leads to; unknown values are gaps. */
 export function Sparkline({ values, label }: SparkProps<number | undefined>): JSX.Element {
   const most = Math.max(...values.map((value) => value ?? 0), 0);
   const step = SPARK_WIDTH / Math.max(1, values.length - 1);

@@ -5,7 +5,7 @@ import { Failure } from './parts.js';
 import { may } from './session.js';
 import { text } from './texts/text.js';
 
-/** A button that does something on the server. It cannot be pressed again meanwhile, and says what went wrong. */
+/** A button that does something on the server. It cannot be pressed again in the meantime, and shows what went wrong. */
 export function ActionButton({
   run,
   kind = 'plain',
@@ -41,14 +41,14 @@ export function ActionButton({
   );
 }
 
-/** What cannot be undone. */
+/** Actions that cannot be undone. */
 const DESTROYING: ReadonlySet<AuditedAction> = new Set(['cancel', 'remove', 'drain', 'purge', 'removeSchedule']);
 
 export function destroys(action: AuditedAction): boolean {
   return DESTROYING.has(action);
 }
 
-/** A button for each of the actions that the user may do. It asks before anything is done. */
+/** A button for each action that the user is allowed to do. It asks before anything is done. */
 export function AskButtons<A extends AuditedAction>({
   actions,
   names,
@@ -78,7 +78,7 @@ export function AskButtons<A extends AuditedAction>({
   );
 }
 
-/** A window before the page, closed with Escape as well. */
+/** A window in front of the page; Escape closes it as well. */
 export function Dialog({
   title,
   close,
@@ -90,7 +90,7 @@ export function Dialog({
 }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // A layout effect, since it has to be closed while it still stands in the page: that gives the focus back to what has opened it.
+  // A layout effect, since it has to be closed while it is still in the page: that returns the focus to the element that opened it.
   useLayoutEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
@@ -109,7 +109,7 @@ export function Dialog({
   );
 }
 
-/** A field with its name and what it needs. */
+/** A field with its name and its hint. */
 export function Field({
   name,
   hint,

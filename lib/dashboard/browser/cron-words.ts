@@ -4,7 +4,7 @@ import { type Language, language } from './texts/language.js';
 
 const LOCALES: Readonly<Record<Language, string>> = { en: 'en', zh: 'zh_CN' };
 
-/** What a cron expression means, such as 'At 06:00, Monday through Friday'; `undefined` if there are no words for it. */
+/** Returns a cron expression in words, such as 'At 06:00, Monday through Friday'; `undefined` if there are none for it. */
 export function wordsOfCron(expression: string): string | undefined {
   try {
     return toString(expression, { locale: LOCALES[language.value], use24HourTimeFormat: true, verbose: true });

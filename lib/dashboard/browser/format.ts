@@ -2,36 +2,36 @@ import { signal } from '@preact/signals';
 import { calendarDays } from './calendar.js';
 import { language } from './texts/language.js';
 
-/** The server's clock, by which everything is due: epoch milliseconds by this browser's clock plus this. */
+/** Offset of the server's clock, by which everything is due, from this browser's clock, in milliseconds. */
 const offset = signal(0);
 
-/** Ticks each second, for what counts down. */
+/** Ticks each second, for countdowns. */
 const tick = signal(Date.now());
 setInterval(() => {
   tick.value = Date.now();
 }, 1000);
 
-/** The server has said that its time is this, a moment ago. */
+/** Sets the offset from the time that the server reported a moment ago. */
 export function setServerTime(at: string): void {
   const difference = Date.parse(at) - Date.now();
-  // The way of the answer took a part of it.
+  // The transfer of the answer is part of the difference.
   offset.value = Math.abs(difference) < 1000 ? 0 : difference;
 }
 
-/** The time by the server's clock, and again each second. */
+/** Returns the time by the server's clock, and again each second. */
 export function now(): number {
   return tick.value + offset.value;
 }
 
-/** How long ago something was that has a time of this browser's clock, in milliseconds, and again each second. */
+/** Returns the age of a time by this browser's clock, in milliseconds, and again each second. */
 export function ageOf(at: number): number {
   return tick.value - at;
 }
 
-/** Times in what the server writes, which does not know where its reader is. */
+/** Times in texts of the server, which does not know the time zone of its reader. */
 const TIMES = /\d{4}-\d\d-\d\dT\d\d:\d\d:[\d.]+Z/g;
 
-/** The words of the server with times as all others are shown. */
+/** Returns a text of the server with its times shown like all others. */
 export function withLocalTimes(words: string): string {
   return words.replaceAll(TIMES, (at) => shortDateTime(at));
 }
@@ -40,7 +40,7 @@ export function number(value: number): string {
   return new Intl.NumberFormat(language.value, { maximumFractionDigits: value < 10 ? 1 : 0 }).format(value);
 }
 
-/** Short, for tables: 12.3K. */
+/** Returns a number in short form, for tables: 12.3K. */
 export function compact(value: number): string {
   return new Intl.NumberFormat(language.value, {
     notation: value >= 100_000 ? 'compact' : 'standard',
@@ -54,7 +54,7 @@ export function dateTime(time: string | number): string {
   );
 }
 
-/** Without the year if it is this one. */
+/** Returns a date and time, without the year if it is the current one. */
 export function shortDateTime(time: string | number): string {
   const date = new Date(time);
   return new Intl.DateTimeFormat(language.value, {
@@ -68,7 +68,7 @@ export function shortDateTime(time: string | number): string {
   }).format(date);
 }
 
-/** To the millisecond, for what happened within one second. */
+/** Returns a time to the millisecond, for events within one second. */
 export function exactTime(time: string | number): string {
   return new Intl.DateTimeFormat(language.value, {
     hour: '2-digit',
@@ -87,7 +87,7 @@ const UNITS = [
   ['millisecond', 1],
 ] as const;
 
-/** A length of time in its largest units, such as '3h 20m'. */
+/** Returns a duration in its largest units, such as '3h 20m'. */
 export function duration(milliseconds: number, units = 2): string {
   const rounded = milliseconds >= 1000 ? Math.round(milliseconds / 1000) * 1000 : Math.round(milliseconds);
   const first = UNITS.findIndex(([, length]) => rounded >= length);
@@ -106,12 +106,12 @@ const RELATIVE_UNITS = UNITS.filter(
   (unit): unit is Exclude<(typeof UNITS)[number], readonly ['millisecond', 1]> => unit[1] > 1,
 );
 
-/** When something is or was, such as 'in 5 minutes', as seen from now. */
+/** Returns a time as seen from now, such as 'in 5 minutes'. */
 export function relative(time: string | number): string {
   const [at, seen] = [new Date(time).getTime(), now()];
   const difference = at - seen;
   const [unit, length] = RELATIVE_UNITS.find(([, size]) => Math.abs(difference) >= size) ?? (['second', 1000] as const);
-  // "Tomorrow" is a day of the calendar.
+  // "Tomorrow" is a calendar day.
   const count = unit === 'day' ? calendarDays(seen, at) : Math.trunc(difference / length);
   return new Intl.RelativeTimeFormat(language.value, { numeric: 'auto' }).format(count, unit);
 }
@@ -121,14 +121,14 @@ function inUnit(count: number, unit: (typeof UNITS)[number][0]): string {
   return new Intl.NumberFormat(language.value, style).format(count);
 }
 
-/** A number of milliseconds as people read lateness. */
+/** Returns a number of milliseconds as people read lateness. */
 export function lateness(milliseconds: number): string {
   if (milliseconds < 10) return inUnit(milliseconds, 'millisecond');
   const areFewSeconds = milliseconds >= 1000 && milliseconds < 10_000;
   return areFewSeconds ? inUnit(milliseconds / 1000, 'second') : duration(milliseconds);
 }
 
-/** Of `host:pid:uuid` what tells processes apart at a glance. */
+/** Returns the part of `host:pid:uuid` that distinguishes processes at a glance. */
 export function processName(process: string): string {
   const [host = '', pid = '', id = ''] = process.split(':');
   return id === '' ? process : `${host}:${pid}:${id.slice(-4)}`;

@@ -1,14 +1,14 @@
 import { useEffect, useState } from 'preact/hooks';
 
-// Each step of the history keeps how far its page was scrolled and what was loaded on it: whoever goes back finds the list again, and their
-// place in it.
+// Each step of the history keeps the scroll position of its page and what was loaded on it: a user who goes back finds the list again, and
+// their place in it.
 
 interface Step {
   scrolled: number;
   readonly kept: Map<string, unknown>;
 }
 
-/** What the browser keeps of a step. */
+/** State of a step that the browser keeps. */
 interface StepState {
   readonly step: string;
   /** The fragment of the address before it. */
@@ -26,7 +26,7 @@ let current = begin(undefined);
 history.scrollRestoration = 'manual';
 
 /**
- * To be called when the address has changed, before anything else is shown.
+ * Call this when the address has changed, before anything else is shown.
  *
  * @param from the fragment of the address before
  */
@@ -36,18 +36,18 @@ export function noteStep(from: string): void {
   current = begin(from);
 }
 
-/** Names the step that is shown. */
+/** Returns the name of the step that is shown. */
 export function currentStep(): string {
   return current;
 }
 
-/** How far the page was scrolled when this step was left; `undefined` if it is new. */
+/** Returns the scroll position of the page when this step was left; `undefined` if it is new. */
 export function scrolledBefore(): number | undefined {
   const { scrolled = -1 } = steps.get(current) ?? {};
   return scrolled < 0 ? undefined : scrolled;
 }
 
-/** Goes back if that leads to a place, whatever its parameters are there. Answers whether it does. */
+/** Goes back if that leads to the address, whatever its parameters. Returns whether it does. */
 export function goBackTo(address: string): boolean {
   const { from } = stateOf() ?? {};
   if (from === undefined || pathOf(from || '#/') !== pathOf(address)) return false;
@@ -55,7 +55,7 @@ export function goBackTo(address: string): boolean {
   return true;
 }
 
-/** A state as `useState` has it, which is found again by whoever comes back to this step. */
+/** Like `useState`, but restores the state when the user comes back to this step. */
 export function useKept<T>(name: string, initial: T): [T, (next: T) => void] {
   const [value, setValue] = useState(() => {
     const { kept } = steps.get(current) ?? {};
@@ -66,7 +66,7 @@ export function useKept<T>(name: string, initial: T): [T, (next: T) => void] {
   return [value, setValue];
 }
 
-/** Of the fragment of an address, without its parameters. */
+/** Returns the fragment of an address without its parameters. */
 function pathOf(fragment: string): string | undefined {
   return fragment.split('?')[0];
 }

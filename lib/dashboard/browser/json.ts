@@ -1,4 +1,4 @@
-/** What becomes of a value on its way through JSON. */
+/** Type of a value after a round trip through JSON. */
 export type Json<T> = T extends Date
   ? string
   : T extends (infer One)[] | readonly (infer One)[]

@@ -16,7 +16,7 @@ const ACTIONS: Readonly<Record<ShownMessage['state'], readonly Action[]>> = {
   finished: [],
 };
 
-/** Without a question first: they can be taken back, or do what happens anyway. */
+/** Actions without a question first: they can be undone, or do what happens anyway. */
 const AT_ONCE = ['runNow', 'requeue'] as const;
 
 const ROUTES = { runNow: 'api/run-now', requeue: 'api/requeue' } as const;
@@ -25,7 +25,7 @@ interface MessageProps {
   readonly message: Json<ShownMessage>;
 }
 
-/** What can be done with a message. */
+/** The possible actions on a message. */
 export function MessageActions({ message }: MessageProps): JSX.Element {
   const t = text();
   const [asked, setAsked] = useState<Action>();
@@ -66,7 +66,7 @@ export function MessageActions({ message }: MessageProps): JSX.Element {
 }
 
 function actionsOn({ state, payload }: Json<ShownMessage>): readonly Action[] {
-  // There is nothing to begin with in what cannot be decoded, or is not shown.
+  // A payload that cannot be decoded or is not shown cannot be edited.
   const isEditable = seesPayloads() && payload !== undefined;
   return ACTIONS[state].filter((action) => may(action) && (action !== 'edit' || isEditable));
 }
@@ -129,7 +129,7 @@ function RescheduleForm({ message, done }: FormProps): JSX.Element {
   );
 }
 
-/** As a field for times has it, which knows no time zones. */
+/** Returns a time in the form of a time field, which has no time zone. */
 function localTime(time: Date): string {
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
@@ -137,7 +137,7 @@ function localTime(time: Date): string {
 function EditForm({ message, done }: FormProps): JSX.Element {
   const t = text();
   const [edited, setEdited] = useState(() => JSON.stringify(message.payload, undefined, 2));
-  // Saving what is shown would store what was left of it, or the words that stand for it.
+  // Saving the shown payload would store what is left of it, or the words that stand for it.
   if (!message.editable) return <p>{message.redacted ? t.message.editRedacted : t.message.editNotJson}</p>;
   const isWritten = isJson(edited);
   const submit = async (): Promise<void> => {

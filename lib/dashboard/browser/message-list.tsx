@@ -16,7 +16,7 @@ const STATES: readonly PeekState[] = ['scheduled', 'due', 'in-flight', 'dead', '
 
 type Message = Json<ShownMessage>;
 
-/** So many at a time. */
+/** Messages per page. */
 const SHOWN = 20;
 
 interface Page {
@@ -29,7 +29,7 @@ interface ListProps {
   readonly state: PeekState;
 }
 
-/** The messages of a topic, by state and a page at a time, and what finds some of them. */
+/** The messages of a topic, by state and page by page, and a form that finds some of them. */
 export function MessageList({
   topic,
   query,
@@ -74,12 +74,12 @@ export function MessageList({
   );
 }
 
-/** Whether messages of a state can be looked for. Those that are due are among those that wait; an index of tags ends with its message. */
+/** Whether messages of a state can be searched. Due messages are among the waiting ones; finished messages have no tags any more. */
 function isSearched(state: PeekState, { tag }: Sought): boolean {
   return state !== 'due' && (tag === undefined || state !== 'finished');
 }
 
-/** What is looked for, and the way back to all. */
+/** The terms of the search, and the way back to all messages. */
 function Chips({ sought: { tag, key, text: words, field, value } }: { sought: Sought }): JSX.Element {
   const t = text();
   const chips = [
@@ -119,7 +119,7 @@ function Rows({
   isOver,
 }: ListProps & { messages: readonly Message[]; isOver: boolean }): JSX.Element {
   const t = text();
-  // One that was moved meanwhile may be on two pages.
+  // A message that was moved in the meantime can be on two pages.
   const unique = [...new Map(messages.map((message) => [nameOf(message), message])).values()];
   return unique.length === 0 ? (
     <Empty>{isOver ? t.state.nothing : t.state.nothingYet}</Empty>

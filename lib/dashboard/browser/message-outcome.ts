@@ -1,10 +1,10 @@
-/** What can be done with one message. */
+/** An action on one message. */
 export type Action = 'runNow' | 'reschedule' | 'edit' | 'cancel' | 'requeue' | 'remove';
 
-/** What an action has done, or the state that the message was in instead. */
+/** Outcome of an action, or the state that the message was in instead. */
 export type Outcome = 'done' | 'in-flight' | 'dead' | 'gone';
 
-/** @param answer of the server: a word, or how many dead letters were requeued or removed */
+/** @param answer answer of the server: a word, or the number of dead letters that were requeued or removed */
 export function outcomeOf(action: Action, answer: unknown): Outcome {
   const { result, changed } = answer as Record<string, unknown>;
   if (result === 'dead' || (result === 'in-flight' && action !== 'cancel')) return result;

@@ -15,7 +15,7 @@ interface StoryStep {
   readonly failure?: Json<StoredFailure> | undefined;
 }
 
-/** The life of a message: each attempt with what became of it, and what is to come. */
+/** The life of a message: each attempt with its outcome, and what is to come. */
 export function Story({
   message,
   explanation,
@@ -43,7 +43,7 @@ export function Story({
   );
 }
 
-/** When a step was, and how long after the one before. */
+/** Time of a step, and the time since the one before. */
 function When({ at, before }: { at: string; before: string | undefined }): JSX.Element {
   const gap = before === undefined ? 0 : Date.parse(at) - Date.parse(before);
   return (
@@ -81,7 +81,7 @@ function storyOf(message: Json<ShownMessage>, { facts }: Json<Explanation>): Sto
   return [...steps, ...endOfStory(message, facts.runner)];
 }
 
-/** Where it stands now. */
+/** Returns the current state of the message. */
 function endOfStory(message: Json<ShownMessage>, runner: string | undefined): StoryStep[] {
   const t = text();
   const { state, at, history, failure } = message;

@@ -1,7 +1,7 @@
-/** What turns the direction of what stands around it, breaks lines, or is not seen. */
+/** Characters that change the direction of the text around them, break lines, or are invisible. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** A name that somebody has chosen, such as an id, with what cannot be seen in it as an escape: so that two that differ look different. */
+/** Returns a name that someone has chosen, such as an id, with its invisible characters escaped, so that different names look different. */
 export function visible(name: string): string {
   return name.replaceAll(UNSEEN, (character) => {
     const code = (character.codePointAt(0) ?? 0).toString(16);

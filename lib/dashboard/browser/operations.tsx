@@ -14,19 +14,19 @@ const INTERVAL = 1000;
 
 const TONES = { running: 'accent', done: 'good', stopped: 'warning', failed: 'bad' } as const;
 
-/** An operation, as far as this page has heard of it. */
+/** An operation, as last known to this page. */
 interface Known {
   readonly operation: Json<Operation>;
-  /** Whether the process that answered last does not have it: there may be several behind one address. */
+  /** Whether the process that answered last does not have it: there can be several behind one address. */
   readonly isElsewhere: boolean;
 }
 
 const known = signal<readonly Known[]>([]);
 
-/** Those that the user does not want to see any more. */
+/** Ids of the operations that the user has dismissed. */
 const hidden = signal<ReadonlySet<string>>(new Set());
 
-/** To be called with one that was begun. */
+/** Call this with an operation that was begun. */
 export async function follow(operation: Json<Operation>): Promise<void> {
   known.value = [{ operation, isElsewhere: false }, ...known.value];
   await lookAtOperations();
@@ -37,7 +37,7 @@ async function lookAtOperations(): Promise<void> {
   try {
     ({ operations: listed } = await look<{ operations: Operation[] }>('api/operations'));
   } catch {
-    // The notice about the connection says so; the next look comes in any case.
+    // The notice about the connection says so, and the next look comes anyway.
     return;
   }
   const states = new Map(listed.map(({ id, state }) => [id, state]));
@@ -49,18 +49,18 @@ async function lookAtOperations(): Promise<void> {
   ];
   const hasEnded = ({ operation: { id, state } }: Known): boolean =>
     state === 'running' && (states.get(id) ?? state) !== 'running';
-  // What the page shows was looked at while it ran.
+  // The page shows looks that were taken while it ran.
   if (before.some(hasEnded)) lookAgain();
 }
 
-/** What had ended before the page was opened is old. */
+/** Loads the operations, and hides those that had ended before the page was opened. */
 async function openOperations(): Promise<void> {
   await lookAtOperations();
   const ended = known.value.filter(({ operation }) => operation.state !== 'running');
   hidden.value = new Set(ended.map(({ operation }) => operation.id));
 }
 
-/** Work on many messages that was begun here, or in the process that answers. */
+/** Work on many messages that was begun on this page, or in the process that answers. */
 export function RunningOperations(): JSX.Element | null {
   const shown = known.value.filter(({ operation }) => !hidden.value.has(operation.id));
   const isRunning = shown.some(({ operation }) => operation.state === 'running');
@@ -131,11 +131,11 @@ function ProgressBar({ operation }: { operation: Json<Operation> }): JSX.Element
   );
 }
 
-/** How much was changed, of how much was meant; nothing before the first step. */
+/** Returns the number of changed messages out of those meant; `undefined` before the first step. */
 function progressOf({ state, total = 0, progress, result }: Json<Operation>): string | undefined {
   const counts = result ?? progress;
   if (!counts) return undefined;
   const { changed, matched } = counts;
-  // More may have come since they were counted; and what is done has met all that there was.
+  // More may have come since they were counted; and a finished operation has met all that there were.
   return text().operations.progress(changed, state === 'done' ? matched : Math.max(total, matched));
 }

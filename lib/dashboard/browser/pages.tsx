@@ -13,7 +13,7 @@ interface Page<Row> {
 }
 
 /**
- * Rows page by page. A first page alone follows what happens. Once there are others it stays as it is, since the next one begins where it
+ * Rows page by page. A single first page follows changes. Once there are others it stays as it is, since the next one begins where it
  * ended: rows would get lost between them.
  */
 export function Pages<Answer, Row>({

@@ -53,10 +53,10 @@ export function Figure({
   );
 }
 
-/** From this age on what is shown says how old it is, in milliseconds. Most is never as old, but what costs much is looked at rarely. */
+/** Age from which a look shows how old it is, in milliseconds. Most never get as old, but costly ones are taken rarely. */
 const OLD = 15_000;
 
-/** What was looked at, with its age if that is worth a word, or why it cannot be shown. */
+/** The answer of a look, with its age if that is worth a word, or why it cannot be shown. */
 export function Shown<T>({
   look: { data, at, error },
   children,
@@ -109,12 +109,12 @@ export function Time({ at }: { at: string | number | undefined }): JSX.Element {
   );
 }
 
-/** A count in a table: what is nothing stands back. */
+/** A count in a table; a zero is faint. */
 export function Count({ of: value }: { of: number }): JSX.Element {
   return <span class={value === 0 ? 'zero' : ''}>{compact(value)}</span>;
 }
 
-/** The way to a page from the ones above it. Whoever has come from one of them goes back to it, and finds it as it was. */
+/** The way to a page from the ones above it. A user who came from one of them goes back to it, and finds it as it was. */
 export function Crumbs({ of: steps }: { of: readonly (readonly [name: string, href: string])[] }): JSX.Element {
   return (
     <nav class="crumbs" aria-label={text().actions.back}>
@@ -134,12 +134,12 @@ export function Crumbs({ of: steps }: { of: readonly (readonly [name: string, hr
   );
 }
 
-/** A name that somebody has chosen, such as an id: it stays in its place however long it is, and whatever is in it. */
+/** A name that someone has chosen, such as an id: it stays in its place, whatever its length and content. */
 export function Name({ of: name }: { of: string }): JSX.Element {
   return <bdi class="name">{visible(name)}</bdi>;
 }
 
-/** Something as JSON. It is shown as text, whatever is in it. */
+/** A value as JSON. It is shown as text, whatever its content. */
 export function Code({ value }: { value: unknown }): JSX.Element {
   return (
     <pre class="code" tabIndex={0}>

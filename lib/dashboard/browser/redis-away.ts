@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { now } from './format.js';
 
-/** What the server says while it cannot ask Redis. */
+/** Code of the server's answers while it cannot reach Redis. */
 const CODE = 'BROKER_UNAVAILABLE';
 
 interface Failing {
@@ -9,10 +9,10 @@ interface Failing {
   readonly since: number;
 }
 
-/** The looks that fail for want of Redis. */
+/** The looks that fail because Redis is away. */
 const failing = signal<ReadonlyMap<string, Failing>>(new Map());
 
-/** Why Redis cannot be asked, and since when this page knows; `undefined` while it answers. */
+/** Why Redis cannot be reached, and since when this page knows; `undefined` while it answers. */
 export const redisAway = computed<Failing | undefined>(() =>
   [...failing.value.values()].toSorted((a, b) => a.since - b.since).at(0),
 );
@@ -22,7 +22,7 @@ export function isOfRedisAway(error: unknown): boolean {
   return (error as { code?: unknown }).code === CODE;
 }
 
-/** To be called with what became of a look; without an error when it was answered, or is shown no more. */
+/** Call this with the outcome of a look; without an error when it was answered, or is no longer shown. */
 export function noteLook(path: string, error?: { readonly code: string; readonly message: string }): void {
   const before = failing.value.get(path);
   if (error?.code === CODE) {

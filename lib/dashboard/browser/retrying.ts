@@ -1,14 +1,14 @@
 const [FIRST_WAIT, LONGEST_WAIT] = [1000, 30_000];
 
-/** How long to wait after something has failed so often in a row, in milliseconds. */
+/** Returns the wait after the given number of consecutive failures, in milliseconds. */
 export function waitAfter(failures: number): number {
   return Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** (failures - 1));
 }
 
 /**
- * Tries until it succeeds, more and more rarely; answers what ends that.
+ * Tries until it succeeds, less and less often; returns a function that ends that.
  *
- * @param failed told of each attempt that has failed
+ * @param failed called after each failed attempt
  */
 export function tryUntilDone(attempt: () => Promise<void>, failed: (error: unknown) => void = () => {}): () => void {
   let isWanted = true;

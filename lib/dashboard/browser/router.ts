@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { noteStep } from './history-steps.js';
 
-/** What the fragment of the address names: `#/topics/orders?tab=dead`. */
+/** Place that the fragment of the address names: `#/topics/orders?tab=dead`. */
 export interface Place {
   readonly parts: readonly string[];
   readonly query: URLSearchParams;
@@ -18,26 +18,26 @@ export const place = computed<Place>(() => {
   return { parts: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(query) };
 });
 
-/** The address of a place. Parameters that are not given are left out. */
+/** Returns the address of a place. Undefined parameters are left out. */
 export function href(parts: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): string {
   const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
   const search = given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
   return `#/${parts.map(encodeURIComponent).join('/')}${search}`;
 }
 
-/** The address of this place with other parameters; those that are `undefined` are left out. */
+/** Returns the address of this place with other parameters; those that are `undefined` are left out. */
 export function hrefWith(changes: Readonly<Record<string, string | undefined>>): string {
   const { parts, query } = place.value;
   return href(parts, { ...Object.fromEntries(query), ...changes });
 }
 
-/** Gives this place other parameters, without a step in the history: for what changes with each key that is pressed. */
+/** Gives this place other parameters without a step in the history, for changes with each key press. */
 export function replaceQuery(changes: Readonly<Record<string, string | undefined>>): void {
   history.replaceState(history.state, '', hrefWith(changes));
   fragment.value = location.hash;
 }
 
-/** Where a message is shown. */
+/** Returns the address of a message. */
 export function messageHref(topic: string, { id, key }: { id: string; key: string }): string {
   return href(['topics', topic, 'messages', id], { key: key === id ? undefined : key });
 }

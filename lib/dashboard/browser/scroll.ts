@@ -1,10 +1,10 @@
-/** For so long a page may take to be as long as it was, in milliseconds. */
+/** Longest time for a page to become as long as it was, in milliseconds. */
 const PATIENCE = 5000;
 
-/** What says that somebody goes elsewhere. */
+/** Events which show that the user scrolls elsewhere. */
 const OWN_WILL = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
 
-/** Scrolls to a place as soon as the page is long enough, unless its reader scrolls first. Answers what ends that. */
+/** Scrolls to a place as soon as the page is long enough, unless the user scrolls first. Returns a function that ends that. */
 export function scrollOnceThere(content: Element, target: number): () => void {
   const scroll = (): void => {
     window.scrollTo(0, target);
@@ -22,7 +22,7 @@ export function scrollOnceThere(content: Element, target: number): () => void {
   return end;
 }
 
-/** The part of the window in which something is in view at once, from the top. */
+/** Fraction of the window, from the top, in which something counts as in view. */
 const IN_VIEW = 0.6;
 
 /** Scrolls to a card unless something in it is in view. */

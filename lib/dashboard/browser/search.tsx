@@ -14,7 +14,7 @@ import { text } from './texts/text.js';
 
 type Message = Json<ShownMessage>;
 
-/** What the address of a search has. */
+/** Parameters of the address of a search. */
 export interface Sought {
   readonly tag?: string | undefined;
   readonly key?: string | undefined;
@@ -23,7 +23,7 @@ export interface Sought {
   readonly value?: string | undefined;
 }
 
-/** Of the parameters of an address; `undefined` if nothing is looked for. */
+/** Reads the search from the parameters of an address; `undefined` if there is none. */
 export function soughtIn(query: URLSearchParams): Sought | undefined {
   const [tag, key, words, field, value] = ['tag', 'key', 'text', 'field', 'value'].map(
     (name) => query.get(name) || undefined,
@@ -38,7 +38,7 @@ type Way = (typeof WAYS)[number];
 /** Finds one message by its id, or those that have something in common. */
 export function SearchForm({ topic, state, sought }: { topic: string; state: string; sought: Sought }): JSX.Element {
   const t = text();
-  // What is in payloads must not be told by trying.
+  // The content of payloads must not be revealed by trial.
   const ways = WAYS.filter((way) => seesPayloads() || (way !== 'text' && way !== 'field'));
   const [by, setBy] = useState<Way>(() => ways.find((way) => way !== 'id' && sought[way] !== undefined) ?? 'id');
   const [wanted, setWanted] = useState(() => (by === 'id' ? '' : (sought[by] ?? '')));
@@ -51,7 +51,7 @@ export function SearchForm({ topic, state, sought }: { topic: string; state: str
       return;
     }
     const found = { [by]: first || undefined, ...(by === 'field' && first !== '' && { value: second }) };
-    // Only messages that wait, run or are dead are found by a tag; one that is due waits.
+    // A tag finds only messages that wait, run or are dead; due messages are waiting ones.
     const where = state === 'due' || (by === 'tag' && state === 'finished') ? 'scheduled' : state;
     go(['topics', topic], { state: where, ...found });
   };
@@ -81,16 +81,16 @@ interface Found {
   readonly cursor: string | undefined;
   readonly isRunning: boolean;
   readonly error?: unknown;
-  /** How much had been changed here before it was begun; `undefined` if it was not. */
+  /** Number of changes made here before the search began; `undefined` if it did not begin. */
   readonly changes: number | undefined;
 }
 
 const NOTHING: Found = { messages: [], read: 0, cursor: undefined, isRunning: true, changes: undefined };
 
-/** So many are found before the reader is asked whether to go on. */
+/** Messages to find before the user is asked whether to continue. */
 const WANTED = 50;
 
-/** What a search has found so far. It goes on in steps, each of which the server bounds, until it is stopped. */
+/** Matches of a search so far. It continues in steps, each of which the server bounds, until it is stopped. */
 export function SearchResults({
   topic,
   state,
@@ -140,7 +140,7 @@ function filterOf({ field, value, ...rest }: Sought): SearchFilter {
   return { ...rest, ...(field !== undefined && { field: { path: field, value: value ?? '' } }) };
 }
 
-/** Begins when it is shown, and anew once something was changed here. Whoever comes back to it finds what it has found. */
+/** Begins a search when it is shown, and anew once something was changed here. A user who comes back to it finds its matches. */
 function useSearch(query: Readonly<Record<string, string | undefined>>): {
   found: Found;
   stop: () => void;
@@ -185,7 +185,7 @@ function useSearch(query: Readonly<Record<string, string | undefined>>): {
   };
 }
 
-/** Which messages are meant, as `MessageFilter` has it. */
+/** Selects messages in the form of `MessageFilter`. */
 interface SearchFilter {
   readonly tag?: string | undefined;
   readonly key?: string | undefined;
@@ -195,7 +195,7 @@ interface SearchFilter {
 
 const ACTIONS = ['runNow', 'reschedule', 'cancel'] as const;
 
-/** What can be done with all waiting messages that a filter means. */
+/** Possible actions on all waiting messages that match a filter. */
 function WaitingActions({ topic, filter }: { topic: string; filter: SearchFilter }): JSX.Element | null {
   const t = text();
   const [asked, setAsked] = useState<(typeof ACTIONS)[number]>();

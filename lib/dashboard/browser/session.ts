@@ -3,15 +3,15 @@ import type { AuditedAction } from '../../events/audit-log.js';
 import { look } from './api.js';
 import { setServerTime } from './format.js';
 
-/** Who looks, at what, and what they may do. */
+/** The user, the topics that they see, and their rights. */
 export interface Session {
   readonly actor?: string | undefined;
-  /** The topics that they see, by name or as `prefix*`; `undefined`: all. */
+  /** Visible topics, by name or as `prefix*`; `undefined`: all. */
   readonly topics?: readonly string[] | undefined;
   readonly actions: readonly AuditedAction[];
-  /** Whether they see what is in messages. */
+  /** Whether they see the content of messages. */
   readonly payloads: boolean;
-  /** Whether parts of payloads may be hidden from them. */
+  /** Whether parts of payloads can be hidden from them. */
   readonly redacts: boolean;
   readonly version: string;
   readonly traceUrl?: string | undefined;
@@ -19,12 +19,12 @@ export interface Session {
 
 export const session = signal<Session | undefined>(undefined);
 
-/** Whether the user may do this. The server refuses the rest all the same. */
+/** Whether the user is allowed to do this. The server also refuses the rest by itself. */
 export function may(action: AuditedAction): boolean {
   return session.value?.actions.includes(action) ?? false;
 }
 
-/** Whether the user may do nothing but look. */
+/** Whether the user is only allowed to look. */
 export function onlyLooks(): boolean {
   return session.value?.actions.length === 0;
 }
@@ -33,12 +33,12 @@ export function seesPayloads(): boolean {
   return session.value?.payloads ?? false;
 }
 
-/** Whether many messages may be acted on by what is in them. The server refuses it if what is hidden could be told by that. */
+/** Whether many messages can be acted on by their content. The server refuses that if it could reveal hidden parts. */
 export function mayActByContent(): boolean {
   return !(session.value?.redacts ?? true);
 }
 
-/** The doctor speaks of Redis, which all topics share. */
+/** Whether the user sees all topics. The doctor needs that: it examines Redis, which all topics share. */
 export function seesAllTopics(): boolean {
   return session.value !== undefined && session.value.topics === undefined;
 }

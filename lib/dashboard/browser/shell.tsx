@@ -28,7 +28,7 @@ import { isConnected } from './watch.js';
 
 const NAVIGATION = ['overview', 'schedules', 'fleet', 'live', 'audit', 'doctor'] as const;
 
-/** What is around each page. */
+/** The frame of each page. */
 export function Shell(): JSX.Element {
   const [error, setError] = useState<unknown>();
   useEffect(
@@ -65,7 +65,7 @@ export function Shell(): JSX.Element {
   );
 }
 
-/** Says why nothing is answered any more: whoever loads the page again is asked who they are. */
+/** Says why nothing is answered any more: a reload of the page asks the user to log in. */
 function SessionOver(): JSX.Element {
   const t = text();
   return (
@@ -78,7 +78,7 @@ function SessionOver(): JSX.Element {
   );
 }
 
-/** Tells pages apart in tabs and in the history of the browser. */
+/** Returns a title that distinguishes pages in tabs and in the history of the browser. */
 function titleOf({ parts: [area = 'overview', name, kind, id] }: Place): string {
   const t = text();
   if (area === 'topics' && name !== undefined) {
@@ -163,7 +163,7 @@ function Content(): JSX.Element {
   const address = place.value.parts.join('/');
   const first = useRef(true);
   useLayoutEffect(() => {
-    // Whoever uses a screen reader hears that the page has changed, as soon as it has.
+    // A screen reader announces the change of the page at once.
     if (!first.current) main.current?.focus({ preventScroll: true });
     first.current = false;
     if (scrolledBefore() === undefined) window.scrollTo(0, 0);
@@ -181,7 +181,7 @@ function Content(): JSX.Element {
   );
 }
 
-/** Says why nothing can be shown. The looks go on, and end this as soon as one is answered. */
+/** Says why nothing can be shown. The looks continue, and end this as soon as one is answered. */
 function RedisAway(): JSX.Element | null {
   const t = text();
   const away = redisAway.value;

@@ -9,7 +9,7 @@ export function storedChoice<T extends string>(name: string, choices: readonly T
     try {
       localStorage.setItem(key, choice.value);
     } catch {
-      // A browser that stores nothing forgets it.
+      // A browser without storage forgets the choice.
     }
   });
   return choice;

@@ -1,15 +1,15 @@
 /**
- * So many windows have a stream each. A browser opens six connections to a server for all of its windows, and needs the others for pages and
- * for what is done on them.
+ * Most windows that have a stream each. A browser opens six connections to a server for all of its windows, and needs the others for pages
+ * and for actions on them.
  */
 const PLACES = 4;
 
-/** A place for a stream, until it is given back, or its window is closed. */
+/** Gives back a place for a stream, which also ends when its window is closed. */
 export type GiveBack = () => void;
 
 /**
- * Takes a place for a stream. Answers `undefined` if all are taken, or the browser cannot tell: it has locks for pages of HTTPS and of this
- * machine alone.
+ * Takes a place for a stream. Returns `undefined` if all are taken, or if the browser cannot tell: it has locks only for pages of HTTPS and
+ * of this machine.
  */
 export async function takePlace(): Promise<GiveBack | undefined> {
   if (!('locks' in navigator)) return undefined;

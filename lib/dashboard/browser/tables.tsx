@@ -3,9 +3,9 @@ import type { ComponentChildren, JSX } from 'preact';
 export interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Numbers stand at the right. */
+  /** Whether it has numbers, which are on the right. */
   readonly isNumber?: boolean;
-  /** Left out on a narrow screen. */
+  /** Whether it is left out on a narrow screen. */
   readonly isSecondary?: boolean;
 }
 

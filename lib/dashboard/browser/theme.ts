@@ -17,7 +17,7 @@ effect(() => {
   document.documentElement.dataset['theme'] = isDark.value ? 'dark' : 'light';
 });
 
-/** A colour of the style sheet, for what is drawn. */
+/** Returns a colour of the style sheet, for drawings. */
 export function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }

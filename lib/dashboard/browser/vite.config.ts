@@ -1,16 +1,16 @@
 import { defineConfig } from 'vite';
 
-/** Static files, which load nothing from elsewhere and stay within a strict content security policy. */
+/** Builds static files, which load nothing from elsewhere and stay within a strict content security policy. */
 export default defineConfig({
   root: import.meta.dirname,
-  // The page may be mounted anywhere.
+  // The page can be mounted anywhere.
   base: './',
   logLevel: 'warn',
   publicDir: false,
   build: {
     outDir: '../../../dist/dashboard',
     emptyOutDir: true,
-    // The handler answers files of one folder.
+    // The handler serves files of one folder.
     assetsDir: '',
     // The policy allows no data: URLs.
     assetsInlineLimit: 0,
@@ -18,7 +18,7 @@ export default defineConfig({
     cssCodeSplit: false,
     target: 'es2022',
     license: { fileName: 'licenses.md' },
-    // How long it takes is the machine's affair.
+    // The duration depends on the machine.
     rolldownOptions: { checks: { bundlerTimings: false } },
   },
 });

@@ -4,30 +4,30 @@ import { ApiError, ask, isSessionOver } from './asked.js';
 import { waitAfter } from './retrying.js';
 import { type GiveBack, takePlace } from './stream-places.js';
 
-/** A look that is to be told of again and again. */
+/** A look whose answers are reported again and again. */
 interface Watched {
-  /** With its parameters. */
+  /** Path with its parameters. */
   readonly path: string;
-  /** @param at when it was looked at, in epoch milliseconds by the clock of this browser */
+  /** @param at time of the look, in epoch milliseconds by the clock of this browser */
   readonly told: (answer: unknown, at: number) => void;
   readonly failed?: (error: ApiError) => void;
-  /** Whether it is one of events as they happen, which nobody can ask for afterwards. */
+  /** Whether it is about events as they happen, which cannot be requested afterwards. */
   readonly isLive?: boolean;
 }
 
-/** For so long nobody hears that the stream is away, in milliseconds: the server ends each after some minutes, and it comes again. */
+/** Time for which a missing stream is not reported, in milliseconds: the server ends each stream after some minutes, and it comes again. */
 const GRACE = 5000;
 
-/** How often a window without a stream asks, in milliseconds. */
+/** Time between the requests of a window without a stream, in milliseconds. */
 const ASKED_EVERY = 2000;
 
-/** Whether news of what is shown comes. */
+/** Whether news about what is shown arrives. */
 export const isConnected = signal(true);
 
-/** Whether other windows have all the streams, so that this one hears of no events. */
+/** Whether other windows have all the streams, so that this one gets no events. */
 export const isWithoutStream = signal(false);
 
-/** What the page shows. It has one stream for all of it, or asks if other windows of its browser have as many as may be. */
+/** The looks of the page. It has one stream for all of them, or polls if other windows of its browser have all the streams allowed. */
 const watched = new Set<Watched>();
 
 let place: Promise<GiveBack | undefined> | undefined;
@@ -36,7 +36,7 @@ let failures = 0;
 let reopening: ReturnType<typeof setTimeout> | undefined;
 let grace: ReturnType<typeof setTimeout> | undefined;
 
-/** Tells what a look answers, and again whenever that has changed; nothing while the page is hidden. Answers what ends that. */
+/** Reports the answer of a look, and again whenever it has changed; not while the page is hidden. Returns a function that ends that. */
 export function watch(one: Watched): () => void {
   watched.add(one);
   reopenIn(0);
@@ -51,7 +51,7 @@ document.addEventListener('visibilitychange', () => {
   reopenIn(0);
 });
 
-/** What is watched changes several times while a page is drawn, and once after that is enough. */
+/** Reopens the stream later: the looks change several times while a page is drawn, and once after that is enough. */
 function reopenIn(milliseconds: number): void {
   clearTimeout(reopening);
   reopening = setTimeout(() => void reopen(), milliseconds);
@@ -71,16 +71,16 @@ async function reopen(): Promise<void> {
   };
   const taking = (place ??= takePlace());
   const isTaken = (await taking) !== undefined;
-  // It may be free the next time.
+  // A place may be free the next time.
   if (!isTaken && place === taking) place = undefined;
   if (!isWanted) return;
-  // Where no places can be told, streams are for what comes by nothing else.
+  // Where places are unknown, streams are only for looks that need one.
   const streams = isTaken || (!('locks' in navigator) && looks.some(({ isLive }) => isLive));
   isWithoutStream.value = !streams;
   end = streams ? follow(looks) : askAgainAndAgain(looks);
 }
 
-/** Opens a stream; answers what ends it. */
+/** Opens a stream; returns a function that ends it. */
 function follow(looks: readonly Watched[]): () => void {
   const asked = new URLSearchParams(looks.map(({ path }) => ['look', path]));
   const opened = new EventSource(`api/watch?${asked.toString()}`);
@@ -93,10 +93,10 @@ function follow(looks: readonly Watched[]): () => void {
   });
   opened.addEventListener('error', () => {
     missed();
-    // The browser connects again by itself only if the connection has ended, not if the answer was an error.
+    // The browser reconnects by itself only if the connection has ended, not if the answer was an error.
     if (opened.readyState !== EventSource.CLOSED) return;
     reopenIn(waitAfter(++failures));
-    // It does not tell which, such as that the session is over, which the next answer tells.
+    // It does not say which error, such as that the session is over; the next answer does.
     ask('api/session').catch(() => {});
   });
   opened.addEventListener('message', ({ data }: MessageEvent<string>) => {
@@ -108,7 +108,7 @@ function follow(looks: readonly Watched[]): () => void {
   return () => opened.close();
 }
 
-/** Asks for each look again and again; answers what ends that. */
+/** Requests each look again and again; returns a function that ends that. */
 function askAgainAndAgain(looks: readonly Watched[]): () => void {
   const ended = new AbortController();
   const askFor = async ({ path, told, failed }: Watched): Promise<void> => {

@@ -7,7 +7,7 @@ import { Card, Empty, Shown } from './parts.js';
 import { hrefWith } from './router.js';
 import { text } from './texts/text.js';
 
-/** How fast a topic was handled and how late: in the last minutes, or over days if that is kept. */
+/** Throughput and lateness of a topic: in the last minutes, or over days if that is kept. */
 export function Work({
   topic,
   query,
@@ -52,11 +52,11 @@ function Charts({
 }: {
   title: string;
   spans: readonly Json<WorkMinute>[];
-  /** A second; otherwise all of a span. */
+  /** Whether values are per second; otherwise they are totals of a span. */
   isRate?: boolean;
 }): JSX.Element {
   const t = text();
-  // What has just begun has little to say of a rate.
+  // A span that has just begun says little about a rate.
   const said = isRate ? spans.filter(({ seconds }) => seconds >= 5) : spans;
   const times = said.map(({ at }) => Date.parse(at));
   const values = (value: (span: Json<WorkMinute>) => number): number[] =>

@@ -65,7 +65,7 @@ export function AuditPage(): JSX.Element {
   );
 }
 
-/** Without braces and quotes, such as 'id: order-42, delay: 600000'. */
+/** Returns a value without braces and quotes, such as 'id: order-42, delay: 600000'. */
 function inWords(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'object') return JSON.stringify(value);

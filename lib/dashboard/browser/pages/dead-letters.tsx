@@ -14,7 +14,7 @@ import { text } from '../texts/text.js';
 
 type Group = Json<DeadLetterGroup>;
 
-/** How many groups are shown at first: after the largest ones, a page of a thousand helps nobody. */
+/** Groups shown at first: after the largest ones, a page of a thousand helps nobody. */
 const FIRST_GROUPS = 20;
 
 export function DeadLettersPage({ topic }: { topic: string }): JSX.Element {
@@ -129,7 +129,7 @@ function GroupCard({ topic, group }: { topic: string; group: Group }): JSX.Eleme
 
 interface GroupActionsProps {
   readonly topic: string;
-  /** Which dead letters are meant. */
+  /** Selects the dead letters that are meant. */
   readonly filter: { readonly fingerprint: string } | { readonly text: string } | { readonly all: true };
   readonly example?: { readonly id: string; readonly key: string };
 }

@@ -9,13 +9,13 @@ import { href } from '../router.js';
 import { Table } from '../tables.js';
 import { text } from '../texts/text.js';
 
-/** From this part of its places on a process is as good as full. */
+/** Fraction of busy places from which a process counts as full. */
 const SATURATED = 0.8;
 
-/** So many topics of a process are shown at once. */
+/** Most topics of a process that are shown at once. */
 const MOST_TOPICS = 6;
 
-/** By how much a clock may be wrong before it is worth a word, in milliseconds. */
+/** Clock error below which nothing is said, in milliseconds. */
 const CLOCK_TOLERANCE = 1000;
 
 export function FleetPage(): JSX.Element {
@@ -125,7 +125,7 @@ function Load({ process: { busy, concurrency, waiting } }: Process): JSX.Element
   );
 }
 
-/** Those of which it owns most, and the others once they are asked for. */
+/** The topics of which it owns most, and the others on request. */
 function Owned({ process: { topics } }: Process): JSX.Element {
   const t = text();
   const sorted = topics.toSorted((a, b) => b.partitions.length - a.partitions.length || a.topic.localeCompare(b.topic));

@@ -12,13 +12,13 @@ import { Table } from '../tables.js';
 import { text } from '../texts/text.js';
 import { isWithoutStream, watch } from '../watch.js';
 
-/** So many of the latest are shown. */
+/** Most events that are shown, the latest ones. */
 const KEPT = 200;
 
-/** How often what has come is drawn, in milliseconds. */
+/** Time between two updates of the list, in milliseconds. */
 const DRAWN_EVERY = 250;
 
-/** Those that can be chosen; a gap is always told of. */
+/** Kinds that can be chosen; a gap is always shown. */
 const KINDS = Object.keys({
   published: true,
   delivered: true,
@@ -117,7 +117,7 @@ export function LivePage({ query }: { query: URLSearchParams }): JSX.Element {
   );
 }
 
-/** The latest events first. While they are held back nothing moves, and nothing is lost that fits. */
+/** Returns events, the latest first. While they are held back nothing moves, and nothing is lost that fits. */
 function useEvents(topic: string, kind: string, isHeld: boolean): readonly HeardEvent[] {
   const heard = useRef<HeardEvent[]>([]);
   const [shown, setShown] = useState<readonly HeardEvent[]>([]);
@@ -161,7 +161,7 @@ function What({ event }: { event: Json<FleetEvent> }): JSX.Element {
   );
 }
 
-/** Says whose events cannot be seen here. */
+/** Names the processes whose events cannot be seen here. */
 function Silent(): JSX.Element | null {
   const t = text();
   const { data } = useLook<Fleet>('api/fleet');

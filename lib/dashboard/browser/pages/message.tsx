@@ -102,7 +102,7 @@ function Facts({ message }: { message: Json<ShownMessage> }): JSX.Element {
   );
 }
 
-/** What `explain` answers, in words. */
+/** Answer of `explain`, in words. */
 function Why({ explanation: { cause, also, facts, advice } }: { explanation: Json<Explanation> }): JSX.Element {
   const t = text();
   const own = t.advice[cause];
@@ -114,7 +114,7 @@ function Why({ explanation: { cause, also, facts, advice } }: { explanation: Jso
         <strong>{t.causes[cause]}</strong> <code>{cause}</code>
       </p>
       <p>{own ?? withLocalTimes(advice)}</p>
-      {/* What the server advises says it, too. */}
+      {/* The advice of the server says it, too. */}
       {own !== undefined && expiresAt !== undefined && (
         <p class={isExpired ? 'bad' : 'muted'}>
           {t.message[isExpired ? 'expired' : 'expires'](shortDateTime(expiresAt))}
@@ -170,14 +170,14 @@ function Content({ message }: { message: Json<ShownMessage> }): JSX.Element {
   );
 }
 
-/** What is in it, or why that is not shown. */
+/** The payload, or why it is not shown. */
 function Payload({ message: { payload } }: { message: Json<ShownMessage> }): JSX.Element {
   const t = text();
   if (!seesPayloads()) return <p class="hint">{t.message.hidden}</p>;
   return payload === undefined ? <p>{t.message.unreadable}</p> : <Code value={payload} />;
 }
 
-/** Where the trace is shown that a message was published in, by its W3C trace context. */
+/** Returns the address of the trace in which a message was published, by its W3C trace context. */
 function traceOf(headers: Readonly<Record<string, string>>): string | undefined {
   const { traceUrl } = session.value ?? {};
   const [, traceId] = /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(headers['traceparent'] ?? '') ?? [];

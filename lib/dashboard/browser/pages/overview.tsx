@@ -87,7 +87,7 @@ function Problems({ problems, topics }: { problems: readonly Problem[]; topics: 
   );
 }
 
-/** Dead letters can wait longer than all the others. */
+/** Returns the rank of a problem: dead letters can wait longer than all the others. */
 function rankOf({ kind }: Problem): number {
   if (kind === 'redis' || kind === 'unreachable') return 0;
   return kind === 'dead' ? 2 : 1;
@@ -241,12 +241,12 @@ function columns(): Column<Line>[] {
   ];
 }
 
-/** For how long the first message that is overdue has waited since. */
+/** Returns how long the first overdue message has been overdue. */
 function overdueFor(oldestOverdueAt: string | undefined): string {
   return oldestOverdueAt === undefined ? '' : duration(Math.max(0, now() - Date.parse(oldestOverdueAt)));
 }
 
-/** Deliveries a second of the last minutes; the one under way says little in its first seconds. */
+/** Returns the deliveries per second of the last minutes; the current one says little in its first seconds. */
 function rateOf({ minutes }: Line): number {
   const last = minutes.slice(-2);
   const seconds = last.reduce((sum, minute) => sum + minute.seconds, 0);

@@ -17,7 +17,7 @@ import { text } from '../texts/text.js';
 
 type Schedule = Json<ShownSchedule>;
 
-/** So many at first, and so many more with each click. */
+/** Schedules shown at first; each click adds four times as many. */
 const PAGE = 50;
 
 export function SchedulesPage(): JSX.Element {
@@ -95,10 +95,10 @@ function columns(): Column<Json<ScheduleLine>>[] {
   ];
 }
 
-/** For so long after its time an occurrence is on its way, in milliseconds. */
+/** Time after which an occurrence that has not come is late, in milliseconds. */
 const LATE = 10_000;
 
-/** When it occurs next; or, in words, that it should have occurred by now. */
+/** Time of the next occurrence, or a note that it should have occurred by now. */
 function Next({ schedule: { next } }: { schedule: Schedule }): JSX.Element {
   const late = next === undefined ? 0 : now() - Date.parse(next);
   return late > LATE ? <span class="bad">{text().schedules.late(duration(late))}</span> : <Time at={next} />;
@@ -110,7 +110,7 @@ function State({ schedule: { paused, next } }: { schedule: Schedule }): JSX.Elem
   return next === undefined ? <Badge>{t.schedules.ended}</Badge> : null;
 }
 
-/** In words, with what they stand for. */
+/** The rule in words, with its source. */
 function Rule({ schedule: { every, cron, timeZone } }: { schedule: Schedule }): JSX.Element {
   const t = text();
   if (every !== undefined) return <>{t.schedules.every(duration(every))}</>;
@@ -194,7 +194,7 @@ export function SchedulePage({ id }: { id: string }): JSX.Element {
   );
 }
 
-/** What became of the message of an occurrence, in words. */
+/** Outcome of the message of an occurrence, in words. */
 function Outcome({ topic, run }: { topic: string; run: Json<LastRun> | undefined }): JSX.Element {
   const t = text();
   if (!run) return <span class="zero">{t.state.none}</span>;
@@ -248,7 +248,7 @@ function ScheduleActions({ schedule: { id, paused, declared } }: { schedule: Sch
             <ActionButton
               kind="danger"
               run={async () => {
-                // The page of what is gone has nothing to show.
+                // The page of a removed schedule has nothing to show.
                 go(['schedules']);
                 await act('api/schedules/remove', { id });
               }}

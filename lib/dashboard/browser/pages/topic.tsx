@@ -29,7 +29,7 @@ export function TopicPage({ topic, query }: { topic: string; query: URLSearchPar
         {(stats) => (
           <>
             <Head stats={stats} />
-            {/* Whoever looks for something has not come for the charts. */}
+            {/* Users who search have not come for the charts. */}
             {isSearch && <MessageList topic={topic} query={query} stats={stats} />}
             <Agenda topic={topic} query={query} />
             <Work topic={topic} query={query} minutes={stats.minutes} />
@@ -45,7 +45,7 @@ export function TopicPage({ topic, query }: { topic: string; query: URLSearchPar
 function Head({ stats }: { stats: Json<TopicLook> }): JSX.Element {
   const t = text();
   const { topic, handlers, oldestDueAt, oldestBlockedDueAt } = stats;
-  // As ISO 8601 has them, the earlier of two times is the first one as a text too.
+  // In ISO 8601, the earlier of two times also comes first as a string.
   const [oldest] = [oldestDueAt, oldestBlockedDueAt].filter((at) => at !== undefined).toSorted();
   const isUnhandled = handlers.length === 0;
   return (
@@ -79,7 +79,7 @@ function Head({ stats }: { stats: Json<TopicLook> }): JSX.Element {
   );
 }
 
-/** Whether nothing is handed out for a while, also by the clock that has gone on since the look. */
+/** Whether nothing is handed out for a while, by the current time rather than that of the look. */
 function isHeld(stats: Json<TopicLook>): stats is Json<TopicLook> & { heldUntil: string } {
   return stats.heldUntil !== undefined && Date.parse(stats.heldUntil) > now();
 }
@@ -103,7 +103,7 @@ function TopicActions({ stats }: { stats: Json<TopicLook> }): JSX.Element {
         actions={[toggle, ...others, 'drain', 'purge'] as const}
         names={t.actions}
         ask={setAsked}
-        // One that stays, and keeps the focus, when it turns into its opposite.
+        // The button stays, and keeps the focus, when it turns into its opposite.
         keyOf={(action) => (action === toggle ? 'toggle' : action)}
       />
       {(asked === 'pause' || asked === 'resume') && (
@@ -130,10 +130,10 @@ function TopicActions({ stats }: { stats: Json<TopicLook> }): JSX.Element {
 
 const MINUTE = 60_000;
 
-/** What can be chosen, in milliseconds. */
+/** Delays that can be chosen, in milliseconds. */
 const DELAYS = [5, 15, 60, 240, 1440].map((minutes) => minutes * MINUTE);
 
-/** Asks for how long a topic is to be held, and holds it. */
+/** Asks how long to hold a topic, and holds it. */
 function HoldDialog({ topic, close }: { topic: string; close: () => void }): JSX.Element {
   const t = text();
   const [chosen, setChosen] = useState(15 * MINUTE);

@@ -24,7 +24,7 @@ const CAUSES: Readonly<Record<ExplainCause, string>> = {
   behind: 'Others come before it',
 };
 
-/** Everything that the pages say. */
+/** All texts of the pages. */
 export const english = {
   title: 'Delay queue',
   skip: 'Skip to content',
@@ -265,7 +265,7 @@ export const english = {
       undecodable: 'undecodable',
     } as Readonly<Record<string, string>>,
   },
-  /** Of actions on many messages. */
+  /** Texts of actions on many messages. */
   bulk: {
     all: {
       requeue: 'Requeue all',
@@ -421,7 +421,7 @@ export const english = {
     levels: { ok: 'fine', warning: 'warning', error: 'error' },
   },
   causes: CAUSES as Readonly<Record<string, string>>,
-  /** What the advice of the server is replaced by; without one it is shown as it is. */
+  /** Texts that replace the advice of the server; without one, the advice is shown as it is. */
   advice: {
     'unknown-id':
       'It was handled, cancelled or removed, or was never published. See whether topic, id and key are right.',

@@ -5,7 +5,7 @@ import { language } from './language.js';
 
 const texts = computed<Texts>(() => (language.value === 'zh' ? chinese : english));
 
-/** What is shown, in the language that the user has chosen. */
+/** Returns the texts in the language that the user has chosen. */
 export function text(): Texts {
   return texts.value;
 }
