@@ -37,9 +37,9 @@ const (
 // Result of extending a lease. "cancelled": the lease was extended, but the message is cancelled; no retry follows. "stale": the delivery was no
 // longer the current one, and nothing changed.
 //
-// What became of a call to cancel a message. "in-flight": its handler runs and is told, and no retry follows.
+// Result of a call to cancel a message. "in-flight": its handler runs and is told, and no retry follows.
 //
-// What became of a call to move a message to another time. "dead": it is a dead letter, which somebody has to requeue before it comes again.
+// Result of a call to move a message to another time. "dead": it is a dead letter, which somebody has to requeue before it comes again.
 type Status string
 
 // The values of [Status].
@@ -207,7 +207,7 @@ type Extension struct {
 
 // Counts: what a topic, or one of its partitions, holds.
 type Counts struct {
-	// Messages that wait; those that are due, or blocked, are among them.
+	// Waiting messages, including those that are due or blocked.
 	Scheduled int `json:"scheduled"`
 	// Messages whose time has come and that no process has claimed yet.
 	Due int `json:"due"`
@@ -219,22 +219,22 @@ type Counts struct {
 	Dead int `json:"dead"`
 	// Messages that have ended and are kept.
 	Finished int `json:"finished"`
-	// Whether nothing is handed out until somebody resumes it; for a topic, whether any of its partitions is paused.
+	// Whether nothing is handed out until someone resumes it; for a topic, whether any of its partitions is paused.
 	Paused bool `json:"paused"`
-	// What has happened since the topic was first used.
+	// Counters of events since the topic was first used.
 	Counters Counters `json:"counters"`
-	// Of those that are blocked, the ones whose time has come. They are late like those that are due, and start once others of their key end. Zero
-	// if the gateway is of version 0.1.
+	// Blocked messages whose time has come. They are late like those that are due, and start once others of their key end. Zero if the gateway is
+	// of version 0.1.
 	BlockedDue int `json:"blockedDue"`
 	// Messages whose last attempt failed and that are tried again: they wait, or are in flight. Zero if the gateway is of version 0.1.
 	Retrying int `json:"retrying"`
 	// The earliest due time; zero if nothing waits that could be delivered then.
 	NextDueAt time.Time `json:"nextDueAt"`
-	// The earliest due time among those that are due; zero if none is. Its age tells how late handling is.
+	// The earliest due time among those that are due; zero if none is. Its age shows how late handling is.
 	OldestDueAt time.Time `json:"oldestDueAt"`
 	// The earliest due time among those that are due and blocked; zero if none is.
 	OldestBlockedDueAt time.Time `json:"oldestBlockedDueAt"`
-	// Until when nothing is handed out, since somebody holds the topic or a handler has met a rate limit; zero if that is not so. For a topic, that
+	// Time until which nothing is handed out, because someone holds the topic or a handler has met a rate limit; zero if neither. For a topic, that
 	// of the partition that is held longest.
 	HeldUntil time.Time `json:"heldUntil"`
 }
@@ -256,50 +256,50 @@ type Published struct {
 
 // Details: a message as it is stored.
 type Details struct {
-	// Names the message.
+	// Id of the message.
 	ID string `json:"id"`
-	// Where it was published.
+	// Topic to which it was published.
 	Topic string `json:"topic"`
-	// Where it is in the topic.
+	// Its partition in the topic.
 	Partition int `json:"partition"`
 	// Its key; the id, if it was published without one.
 	Key string `json:"key"`
-	// As they were published.
+	// Headers as they were published.
 	Headers map[string]string `json:"headers"`
-	// Where it is. "finished": it has ended, and the topic's option finished keeps what became of it. One of "dead", "finished", "in-flight" and
+	// Its state. "finished": it has ended, and the topic's option finished keeps its outcome. One of "dead", "finished", "in-flight" and
 	// "scheduled".
 	State string `json:"state"`
 	// Scheduled: when it is due. In flight: when its lease ends. Dead: when it died. Finished: when it ended.
 	At time.Time `json:"at"`
-	// What it can be found by. Finished messages are not found by their tags any more.
+	// Tags by which it can be found. Finished messages can no longer be found by their tags.
 	Tags []string `json:"tags"`
 	// Deliveries so far.
 	Deliveries int `json:"deliveries"`
 	// Attempts spent so far.
 	Attempts int `json:"attempts"`
-	// The latest attempts that failed, the last one first; at most 10. An attempt that crashed has no entry.
+	// The latest failed attempts, the last one first; at most 10. An attempt that crashed has no entry.
 	History []FailedAttempt `json:"history"`
-	// As it was published; zero if what is stored cannot be decoded.
+	// The published payload; zero if it cannot be decoded.
 	Payload json.RawMessage `json:"payload"`
-	// How long it waits after a failed attempt, if it was published with the option; times are milliseconds.
+	// Wait after a failed attempt, if it was published with the option; times are milliseconds.
 	Backoff json.RawMessage `json:"backoff"`
-	// The attempts that it may have, if it was published with the option; otherwise its handler or its topic decides.
+	// Most attempts, if it was published with the option; otherwise its handler or its topic decides.
 	MaxAttempts int `json:"maxAttempts"`
-	// When it was published, by its publisher's estimate of the Redis server's clock; zero if what is stored cannot be decoded.
+	// When it was published, by its publisher's estimate of the Redis server's clock; zero if the stored message cannot be decoded.
 	PublishedAt time.Time `json:"publishedAt"`
-	// In flight or finished: when it was due last. Its handler has not begun before. Zero if that is not known.
+	// In flight or finished: when it was last due. Its handler did not begin earlier. Zero if that is unknown.
 	DueAt time.Time `json:"dueAt"`
-	// Finished: what became of it. One of "acked", "cancelled" and "delivered".
+	// Finished: its outcome. One of "acked", "cancelled" and "delivered".
 	Outcome string `json:"outcome"`
-	// Finished: how long the last handler call ran; zero if it was never called, or that is not known.
+	// Finished: duration of the last handler call; zero if it was never called, or that is unknown.
 	Duration time.Duration `json:"duration"`
-	// Finished: names the process that has handled it; zero if none has, or that is not known.
+	// Finished: name of the process that handled it; zero if none did, or that is unknown.
 	Process string `json:"process"`
 	// The longest run of its handler, if it was published with the option.
 	Timeout time.Duration `json:"timeout"`
 	// How long after its due time it expires, if it was published with the option.
 	ExpireAfter time.Duration `json:"expireAfter"`
-	// Why it is dead, or why the latest attempt that failed did.
+	// Why it is dead, or why its latest failed attempt failed.
 	Failure *Failure `json:"failure"`
 	// In an ordered topic, the id of the message of the same key that has to be done before this one; zero if nothing is in the way, and in lists.
 	BlockedBy string `json:"blockedBy"`
@@ -416,7 +416,7 @@ func (m *Message) UnmarshalJSON(text []byte) error {
 	}{(*plain)(m), (*millis)(&m.Lease)})
 }
 
-// Result: what became of a settlement, or of an extension.
+// Result: result of a settlement, or of an extension.
 type Result struct {
 	// Names the delivery.
 	Receipt string `json:"receipt"`
@@ -424,28 +424,28 @@ type Result struct {
 	Status Status `json:"status"`
 }
 
-// Stats: what a topic holds, in sum and by partition.
+// Stats: counts of a topic, in total and by partition.
 type Stats struct {
 	Counts
 	// The topic that is counted.
 	Topic string `json:"topic"`
-	// Those that have answered, ascending.
+	// Partitions that answered, ascending.
 	Partitions []PartitionStats `json:"partitions"`
-	// The partitions that have not answered in time, since their shard of a Redis Cluster is away: what they hold is in none of the counts. Empty
-	// if the counts are complete.
+	// Partitions that did not answer in time, because their shard of a Redis Cluster is down. No count includes their messages. Empty if the counts
+	// are complete.
 	Unreachable []int `json:"unreachable"`
 }
 
-// PartitionStats: what a partition holds, and who consumes it.
+// PartitionStats: counts of a partition, and its owner.
 type PartitionStats struct {
 	Counts
 	// Its number, from 0.
 	Partition int `json:"partition"`
-	// Names the process that owns it; zero if none does, or its session has ended.
+	// Name of the process that owns it; zero if none does, or its session has ended.
 	Owner string `json:"owner"`
 }
 
-// Counters: what has happened since the topic was first used. The counters only grow, and are kept in Redis.
+// Counters: counters of events since the topic was first used. They only grow, and are kept in Redis.
 type Counters struct {
 	// Messages that were published; one that was replaced counts again.
 	Published int `json:"published"`
@@ -459,7 +459,7 @@ type Counters struct {
 	Dead int `json:"dead"`
 	// Messages that were cancelled or drained.
 	Cancelled int `json:"cancelled"`
-	// Of those that became dead letters, the ones that were not delivered within ExpireAfter.
+	// Messages that became dead letters because they were not delivered within ExpireAfter.
 	Expired int `json:"expired"`
 	// Outcomes that came after the lease had ended, and changed nothing.
 	Stale int `json:"stale"`
@@ -467,38 +467,38 @@ type Counters struct {
 	Repaired int `json:"repaired"`
 }
 
-// Explanation: why a message has not run, or what became of it.
+// Explanation: explanation of why a message has not run, or of its outcome.
 type Explanation struct {
 	// The first cause that holds, in a fixed order. One of "behind", "blocked-by-key", "dead", "finished", "max-in-flight", "no-consumer",
 	// "no-owner", "not-due", "owner-silent", "paused", "rate-limited", "retrying", "running", "starved" and "unknown-id".
 	Cause string `json:"cause"`
 	// The other causes that hold, in the same order: what would keep the message waiting without the first one.
 	Also []string `json:"also"`
-	// What the explanation is based on.
+	// Facts on which the explanation is based.
 	Facts Facts `json:"facts"`
-	// What the cause means and what to do, in English.
+	// Meaning of the cause, and what to do, in English.
 	Advice string `json:"advice"`
 }
 
-// Facts: what an explanation is based on. What is unknown, or does not apply, is zero.
+// Facts: facts that an explanation is based on. What is unknown, or does not apply, is zero.
 type Facts struct {
-	// Where it was looked for.
+	// Topic in which the message was looked for.
 	Topic string `json:"topic"`
-	// Names the message.
+	// Id of the message.
 	ID string `json:"id"`
-	// The live processes that handle the topic, or take part in it because somebody receives there.
+	// Live processes that handle the topic, or take part in it because someone receives there.
 	Handlers []string `json:"handlers"`
-	// Who receives the topic, or did so in the last 15 minutes, as fleet() lists them.
+	// Consumers that receive the topic, or did so in the last 15 minutes, as fleet() lists them.
 	Receivers []Receiver `json:"receivers"`
 	// Its key; the id, if it was published without one.
 	Key string `json:"key"`
-	// Where it is in the topic.
+	// Its partition in the topic.
 	Partition int `json:"partition"`
 	// When the facts were read, on the Redis server's clock.
 	At time.Time `json:"at"`
 	// "scheduled", "in-flight", "dead" or "finished".
 	State string `json:"state"`
-	// When it is due, if it is scheduled; when it was due, if it is in flight: its handler has not begun before.
+	// When it is due, if it is scheduled; when it was due, if it is in flight: its handler did not begin earlier.
 	DueAt time.Time `json:"dueAt"`
 	// When it expires, if it was published with ExpireAfter and was not delivered yet.
 	ExpiresAt time.Time `json:"expiresAt"`
@@ -508,7 +508,7 @@ type Facts struct {
 	DiedAt time.Time `json:"diedAt"`
 	// When it ended, if it is finished and kept.
 	FinishedAt time.Time `json:"finishedAt"`
-	// What became of it, if it is finished and kept. One of "acked", "cancelled" and "delivered".
+	// Its outcome, if it is finished and kept. One of "acked", "cancelled" and "delivered".
 	Outcome string `json:"outcome"`
 	// When it was published.
 	PublishedAt time.Time `json:"publishedAt"`
@@ -522,29 +522,29 @@ type Facts struct {
 	Failure *Failure `json:"failure"`
 	// "cancelled" or "replaced", if that happened while it was in flight; it takes effect when its delivery ends.
 	Mark string `json:"mark"`
-	// The process that handles it, or has, if that can be told.
+	// Process that handles it or handled it, if that is known.
 	Runner string `json:"runner"`
-	// How many messages of its partition are handed out before it, or would be if it was due.
+	// Number of messages of its partition that are handed out before it, or would be if it was due.
 	Before int `json:"before"`
 	// In an ordered topic, the id of the message of its key that comes first.
 	BlockedBy string `json:"blockedBy"`
 	// Whether its partition is paused.
 	Paused bool `json:"paused"`
-	// Until when nothing of the topic begins, since somebody holds it, or a handler has met a rate limit.
+	// Time until which nothing of the topic begins, because someone holds it or a handler has met a rate limit.
 	HeldUntil time.Time `json:"heldUntil"`
-	// Which limit of its key or of the topic it waits for: how many begin ("rate"), or how many are in flight ("inFlight").
+	// Limit of its key or of the topic that it waits for: how many begin ("rate"), or how many are in flight ("inFlight").
 	Limit string `json:"limit"`
-	// The process that is stored as the owner of its partition.
+	// Process that is stored as the owner of its partition.
 	Owner string `json:"owner"`
 	// Whether that process is alive, by its heartbeats.
 	OwnerAlive bool `json:"ownerAlive"`
 	// Most handler calls of the owner at once.
 	OwnerConcurrency int `json:"ownerConcurrency"`
-	// How many handler calls of the owner ran at its latest heartbeat.
+	// Number of handler calls of the owner that ran at its latest heartbeat.
 	OwnerBusy int `json:"ownerBusy"`
 }
 
-// Receiver: somebody who receives messages of a topic, in an application or over the gateway, as their processes have said last.
+// Receiver: a consumer that receives messages of a topic, in an application or over the gateway, as its processes last reported.
 type Receiver struct {
 	// The topic that it receives.
 	Topic string `json:"topic"`
@@ -554,7 +554,7 @@ type Receiver struct {
 	State string `json:"state"`
 	// Its calls that wait for messages.
 	Waiting int `json:"waiting"`
-	// Messages that it has: received, not settled as far as is known, and their leases last.
+	// Messages that it holds: received, not known to be settled, and with leases that have not ended.
 	Holding int `json:"holding"`
 	// When it asked for messages last; now, if it waits for some.
 	SeenAt time.Time `json:"seenAt"`

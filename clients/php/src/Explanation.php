@@ -6,7 +6,7 @@ declare(strict_types=1);
 
 namespace NestjsDelayQueue;
 
-/** Why a message has not run, or what became of it. */
+/** Explanation of why a message has not run, or of its outcome. */
 final class Explanation
 {
     /**
@@ -15,8 +15,8 @@ final class Explanation
      *     'retrying', 'running', 'starved' and 'unknown-id'.
      * @param list<string> $also The other causes that hold, in the same order: what would keep the message waiting
      *     without the first one.
-     * @param array<string, mixed> $facts What the explanation is based on.
-     * @param string $advice What the cause means and what to do, in English.
+     * @param array<string, mixed> $facts Facts on which the explanation is based.
+     * @param string $advice Meaning of the cause, and what to do, in English.
      */
     public function __construct(
         public readonly string $cause,

@@ -8,13 +8,13 @@ namespace NestjsDelayQueue;
 
 use NestjsDelayQueue\Exception\DelayQueueException;
 
-/** Schedules of a topic that cannot be told now. */
+/** Schedules of a topic that cannot be read now. */
 final class FailedSchedules
 {
     /**
-     * @param string $topic Where their messages go.
+     * @param string $topic Topic of their messages.
      * @param list<string> $ids Names of the schedules.
-     * @param DelayQueueException $error Why they cannot be told.
+     * @param DelayQueueException $error Why they cannot be read.
      */
     public function __construct(
         public readonly string $topic,

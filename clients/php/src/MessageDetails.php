@@ -10,39 +10,40 @@ namespace NestjsDelayQueue;
 final class MessageDetails
 {
     /**
-     * @param string $id Names the message.
-     * @param string $topic Where it was published.
-     * @param int $partition Where it is in the topic.
+     * @param string $id Id of the message.
+     * @param string $topic Topic to which it was published.
+     * @param int $partition Its partition in the topic.
      * @param string $key Its key; the id, if it was published without one.
-     * @param array<string, string> $headers As they were published.
-     * @param MessageState $state Where it is. 'finished': it has ended, and the topic's option `finished` keeps
-     *     what became of it.
+     * @param array<string, string> $headers Headers as they were published.
+     * @param MessageState $state Its state. 'finished': it has ended, and the topic's option `finished` keeps its
+     *     outcome.
      * @param \DateTimeImmutable $at Scheduled: when it is due. In flight: when its lease ends. Dead: when it died.
      *     Finished: when it ended.
-     * @param list<string> $tags What it can be found by. Finished messages are not found by their tags any more.
+     * @param list<string> $tags Tags by which it can be found. Finished messages can no longer be found by their
+     *     tags.
      * @param int $deliveries Deliveries so far.
      * @param int $attempts Attempts spent so far.
-     * @param list<\stdClass> $history The latest attempts that failed, the last one first; at most 10. An attempt
-     *     that crashed has no entry.
-     * @param mixed $payload As it was published; null if what is stored cannot be decoded.
-     * @param \stdClass|null $backoff How long it waits after a failed attempt, if it was published with the option;
-     *     times are milliseconds.
-     * @param int|null $maxAttempts The attempts that it may have, if it was published with the option; otherwise
-     *     its handler or its topic decides.
+     * @param list<\stdClass> $history The latest failed attempts, the last one first; at most 10. An attempt that
+     *     crashed has no entry.
+     * @param mixed $payload The published payload; null if it cannot be decoded.
+     * @param \stdClass|null $backoff Wait after a failed attempt, if it was published with the option; times are
+     *     milliseconds.
+     * @param int|null $maxAttempts Most attempts, if it was published with the option; otherwise its handler or its
+     *     topic decides.
      * @param \DateTimeImmutable|null $publishedAt When it was published, by its publisher's estimate of the Redis
-     *     server's clock; null if what is stored cannot be decoded.
-     * @param \DateTimeImmutable|null $dueAt In flight or finished: when it was due last. Its handler has not begun
-     *     before. Null if that is not known.
-     * @param string|null $outcome Finished: what became of it. One of 'acked', 'cancelled' and 'delivered'.
-     * @param int|float|null $duration Finished: how long the last handler call ran, in milliseconds; null if it was
-     *     never called, or that is not known.
-     * @param string|null $process Finished: names the process that has handled it; null if none has, or that is not
-     *     known.
+     *     server's clock; null if the stored message cannot be decoded.
+     * @param \DateTimeImmutable|null $dueAt In flight or finished: when it was last due. Its handler did not begin
+     *     earlier. Null if that is unknown.
+     * @param string|null $outcome Finished: its outcome. One of 'acked', 'cancelled' and 'delivered'.
+     * @param int|float|null $duration Finished: duration of the last handler call, in milliseconds; null if it was
+     *     never called, or that is unknown.
+     * @param string|null $process Finished: name of the process that handled it; null if none did, or that is
+     *     unknown.
      * @param int|float|null $timeout The longest run of its handler in milliseconds, if it was published with the
      *     option.
      * @param int|float|null $expireAfter How long after its due time it expires, in milliseconds, if it was
      *     published with the option.
-     * @param \stdClass|null $failure Why it is dead, or why the latest attempt that failed did.
+     * @param \stdClass|null $failure Why it is dead, or why its latest failed attempt failed.
      * @param string|null $blockedBy In an ordered topic, the id of the message of the same key that has to be done
      *     before this one; null if nothing is in the way, and in lists.
      */

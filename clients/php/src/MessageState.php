@@ -6,7 +6,7 @@ declare(strict_types=1);
 
 namespace NestjsDelayQueue;
 
-/** Where it is. 'finished': it has ended, and the topic's option `finished` keeps what became of it. */
+/** Its state. 'finished': it has ended, and the topic's option `finished` keeps its outcome. */
 enum MessageState: string
 {
     case Dead = 'dead';

@@ -7,8 +7,8 @@ declare(strict_types=1);
 namespace NestjsDelayQueue;
 
 /**
- * What became of a call to move a message to another time. 'dead': it is a dead letter, which somebody has to
- * requeue before it comes again.
+ * Result of a call to move a message to another time. 'dead': it is a dead letter, which somebody has to requeue
+ * before it comes again.
  */
 enum RescheduleResult: string
 {

@@ -1,7 +1,7 @@
 import type { Reply } from '../driver.interface.js';
 
 /**
- * What became of a call to cancel a message. `'in-flight'`: its handler runs and is told, and no retry follows.
+ * Result of a call to cancel a message. `'in-flight'`: its handler runs and is told, and no retry follows.
  *
  * @publicApi
  */
@@ -23,7 +23,7 @@ export interface TagCancelResult {
 }
 
 /**
- * What became of a call to move a message to another time. `'dead'`: it is a dead letter, which somebody has to requeue
+ * Result of a call to move a message to another time. `'dead'`: it is a dead letter, which somebody has to requeue
  * before it comes again.
  * @see DelayQueueAdmin.requeue
  *

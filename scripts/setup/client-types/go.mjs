@@ -69,8 +69,8 @@ const BESIDES = { ReceivedMessage: ['', '\tclient *Client'] };
 /** What means more, or less, than its schema. */
 const TEXTS = {
   NewMessage: 'How a message is published. What is left out is as its topic has it.',
-  ExplainFacts: 'What an explanation is based on. What is unknown, or does not apply, is zero.',
-  SettleResult: 'What became of a settlement, or of an extension.',
+  ExplainFacts: 'Facts that an explanation is based on. What is unknown, or does not apply, is zero.',
+  SettleResult: 'Result of a settlement, or of an extension.',
   'SettleResult.status': 'What was done; see [Status].',
 };
 

@@ -16,12 +16,12 @@ from ._times import Duration, Time
 #: that one the new payload, options and due time, 'earliest' leaves it, but due at the earlier of both times. If it is
 #: left out: 'reject'.
 OnDuplicate = Literal["reject", "ignore", "replace", "earliest"]
-#: Where it is. ``'finished'``: it has ended, and the topic's option ``finished`` keeps what became of it.
+#: Its state. ``'finished'``: it has ended, and the topic's option ``finished`` keeps its outcome.
 MessageState = Literal["dead", "finished", "in-flight", "scheduled"]
-#: What became of a call to cancel a message. ``'in-flight'``: its handler runs and is told, and no retry follows.
+#: Result of a call to cancel a message. ``'in-flight'``: its handler runs and is told, and no retry follows.
 CancelResult = Literal["cancelled", "in-flight", "not-found"]
-#: What became of a call to move a message to another time. ``'dead'``: it is a dead letter, which somebody has to
-#: requeue before it comes again.
+#: Result of a call to move a message to another time. ``'dead'``: it is a dead letter, which somebody has to requeue
+#: before it comes again.
 RescheduleResult = Literal["dead", "in-flight", "moved", "not-found"]
 #: What is to become of the message. 'ack': it is handled. 'retry': the attempt has failed; it comes again, or is a dead
 #: letter after its last attempt. 'dead': it becomes a dead letter at once. 'release': it comes again, and spends no
@@ -164,50 +164,50 @@ class PublishedMessage(Answer):
 class StoredMessage(Answer):
     """A message as it is stored."""
 
-    #: Names the message.
+    #: Id of the message.
     id: str
-    #: Where it was published.
+    #: Topic to which it was published.
     topic: str
-    #: Where it is in the topic.
+    #: Its partition in the topic.
     partition: int
     #: Its key; the id, if it was published without one.
     key: str
-    #: As they were published.
+    #: Headers as they were published.
     headers: Mapping[str, str]
-    #: Where it is. ``'finished'``: it has ended, and the topic's option ``finished`` keeps what became of it.
+    #: Its state. ``'finished'``: it has ended, and the topic's option ``finished`` keeps its outcome.
     state: MessageState
     #: Scheduled: when it is due. In flight: when its lease ends. Dead: when it died. Finished: when it ended.
     at: datetime
-    #: What it can be found by. Finished messages are not found by their tags any more.
+    #: Tags by which it can be found. Finished messages can no longer be found by their tags.
     tags: Sequence[str]
     #: Deliveries so far.
     deliveries: int
     #: Attempts spent so far.
     attempts: int
-    #: The latest attempts that failed, the last one first; at most 10. An attempt that crashed has no entry.
+    #: The latest failed attempts, the last one first; at most 10. An attempt that crashed has no entry.
     history: Sequence[FailedAttempt]
-    #: As it was published; None if what is stored cannot be decoded.
+    #: The published payload; None if it cannot be decoded.
     payload: Any = None
-    #: How long it waits after a failed attempt, if it was published with the option; times are milliseconds.
+    #: Wait after a failed attempt, if it was published with the option; times are milliseconds.
     backoff: Optional[Mapping[str, Any]] = None
-    #: The attempts that it may have, if it was published with the option; otherwise its handler or its topic decides.
+    #: Most attempts, if it was published with the option; otherwise its handler or its topic decides.
     max_attempts: Optional[int] = None
-    #: When it was published, by its publisher's estimate of the Redis server's clock; None if what is stored cannot be
-    #: decoded.
+    #: When it was published, by its publisher's estimate of the Redis server's clock; None if the stored message cannot
+    #: be decoded.
     published_at: Optional[datetime] = None
-    #: In flight or finished: when it was due last. Its handler has not begun before. None if that is not known.
+    #: In flight or finished: when it was last due. Its handler did not begin earlier. None if that is unknown.
     due_at: Optional[datetime] = None
-    #: Finished: what became of it. One of ``'acked'``, ``'cancelled'`` and ``'delivered'``.
+    #: Finished: its outcome. One of ``'acked'``, ``'cancelled'`` and ``'delivered'``.
     outcome: Optional[str] = None
-    #: Finished: how long the last handler call ran, in milliseconds; None if it was never called, or that is not known.
+    #: Finished: duration of the last handler call, in milliseconds; None if it was never called, or that is unknown.
     duration: Optional[float] = None
-    #: Finished: names the process that has handled it; None if none has, or that is not known.
+    #: Finished: name of the process that handled it; None if none did, or that is unknown.
     process: Optional[str] = None
     #: The longest run of its handler in milliseconds, if it was published with the option.
     timeout: Optional[float] = None
     #: How long after its due time it expires, in milliseconds, if it was published with the option.
     expire_after: Optional[float] = None
-    #: Why it is dead, or why the latest attempt that failed did.
+    #: Why it is dead, or why its latest failed attempt failed.
     failure: Optional[Failure] = None
     #: In an ordered topic, the id of the message of the same key that has to be done before this one; None if nothing
     #: is in the way, and in lists.
@@ -297,7 +297,7 @@ class ReceivedFields(Answer):
 
 @dataclass(frozen=True)
 class SettleResult(Answer):
-    """What became of a settlement."""
+    """Outcome of a settlement."""
 
     #: Names the delivery.
     receipt: str
@@ -309,7 +309,7 @@ class SettleResult(Answer):
 
 @dataclass(frozen=True)
 class ExtendResult(Answer):
-    """What became of an extension."""
+    """Outcome of an extension."""
 
     #: Names the delivery.
     receipt: str
@@ -320,16 +320,16 @@ class ExtendResult(Answer):
 
 @dataclass(frozen=True)
 class TopicStats(Answer):
-    """What a topic holds, in sum and by partition."""
+    """Counts of a topic, in total and by partition."""
 
     #: The topic that is counted.
     topic: str
-    #: Those that have answered, ascending.
+    #: Partitions that answered, ascending.
     partitions: Sequence[Json]
-    #: The partitions that have not answered in time, since their shard of a Redis Cluster is away: what they hold is in
-    #: none of the counts. Empty if the counts are complete.
+    #: Partitions that did not answer in time, because their shard of a Redis Cluster is down. No count includes their
+    #: messages. Empty if the counts are complete.
     unreachable: Sequence[int]
-    #: Messages that wait; those that are due, or blocked, are among them.
+    #: Waiting messages, including those that are due or blocked.
     scheduled: int
     #: Messages whose time has come and that no process has claimed yet.
     due: int
@@ -341,30 +341,30 @@ class TopicStats(Answer):
     dead: int
     #: Messages that have ended and are kept.
     finished: int
-    #: Whether nothing is handed out until somebody resumes it; for a topic, whether any of its partitions is paused.
+    #: Whether nothing is handed out until someone resumes it; for a topic, whether any of its partitions is paused.
     paused: bool
-    #: What has happened since the topic was first used.
+    #: Counters of events since the topic was first used.
     counters: Mapping[str, int]
-    #: Of those that are blocked, the ones whose time has come. They are late like those that are ``due``, and start
-    #: once others of their key end. None if the gateway is of version 0.1.
+    #: Blocked messages whose time has come. They are late like those that are ``due``, and start once others of their
+    #: key end. None if the gateway is of version 0.1.
     blocked_due: Optional[int] = None
     #: Messages whose last attempt failed and that are tried again: they wait, or are in flight. None if the gateway is
     #: of version 0.1.
     retrying: Optional[int] = None
     #: The earliest due time; None if nothing waits that could be delivered then.
     next_due_at: Optional[datetime] = None
-    #: The earliest due time among those that are due; None if none is. Its age tells how late handling is.
+    #: The earliest due time among those that are due; None if none is. Its age shows how late handling is.
     oldest_due_at: Optional[datetime] = None
     #: The earliest due time among those that are due and blocked; None if none is.
     oldest_blocked_due_at: Optional[datetime] = None
-    #: Until when nothing is handed out, since somebody holds the topic or a handler has met a rate limit; None if that
-    #: is not so. For a topic, that of the partition that is held longest.
+    #: Time until which nothing is handed out, because someone holds the topic or a handler has met a rate limit; None
+    #: if neither. For a topic, that of the partition that is held longest.
     held_until: Optional[datetime] = None
 
 
 @dataclass(frozen=True)
 class Explanation(Answer):
-    """Why a message has not run, or what became of it."""
+    """Explanation of why a message has not run, or of its outcome."""
 
     #: The first cause that holds, in a fixed order. One of ``'behind'``, ``'blocked-by-key'``, ``'dead'``,
     #: ``'finished'``, ``'max-in-flight'``, ``'no-consumer'``, ``'no-owner'``, ``'not-due'``, ``'owner-silent'``,
@@ -372,9 +372,9 @@ class Explanation(Answer):
     cause: str
     #: The other causes that hold, in the same order: what would keep the message waiting without the first one.
     also: Sequence[str]
-    #: What the explanation is based on.
+    #: Facts on which the explanation is based.
     facts: Json
-    #: What the cause means and what to do, in English.
+    #: Meaning of the cause, and what to do, in English.
     advice: str
 
 
@@ -423,11 +423,11 @@ class Schedule(Answer):
 
 @dataclass(frozen=True)
 class FailedSchedules(Answer):
-    """Schedules of a topic that cannot be told now."""
+    """Schedules of a topic that cannot be read now."""
 
-    #: Where their messages go.
+    #: Topic of their messages.
     topic: str
     #: Names of the schedules.
     ids: Sequence[str]
-    #: Why they cannot be told.
+    #: Why they cannot be read.
     error: DelayQueueError
