@@ -6,7 +6,6 @@
  *
  * The Redis has to be empty. All times are short, so that everything has fallen due whenever the record is read.
  */
-import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Redis } from 'ioredis';
 import {
@@ -33,9 +32,9 @@ if ((await redis.dbsize()) > 0) throw new Error('The Redis is not empty.');
 class Handlers {
   /** What the payload says is done; the rest hangs, and stays in flight. */
   async handle(payload) {
-    if (payload.then === 'ack') return undefined;
-    if (payload.then === 'fail') throw new Error(`${payload.name} fails`);
-    if (payload.then === 'die') throw new UnrecoverableError(`${payload.name} dies`);
+    if (payload.does === 'ack') return undefined;
+    if (payload.does === 'fail') throw new Error(`${payload.name} fails`);
+    if (payload.does === 'die') throw new UnrecoverableError(`${payload.name} dies`);
     return new Promise(() => {});
   }
 }
@@ -49,22 +48,15 @@ for (const topic of handled) {
   DelayedHandler(topic, { concurrency: 50 })(Handlers.prototype, name, descriptor);
 }
 
-class App {}
-Module({
-  imports: [
-    DelayQueueModule.forRoot({
-      redis: url,
-      prefix: PREFIX,
-      topics: TOPICS,
-      consumer: { lease: '3s' },
-      fleetEvents: true,
-      history: { keep: '7d' },
-    }),
-  ],
-  providers: [Handlers],
-})(App);
-
-const app = await NestFactory.createApplicationContext(App, { logger: false });
+const queue = DelayQueueModule.forRoot({
+  redis: url,
+  prefix: PREFIX,
+  topics: TOPICS,
+  consumer: { lease: '3s' },
+  fleetEvents: true,
+  history: { keep: '7d' },
+});
+const app = await NestFactory.createApplicationContext({ module: Handlers, imports: [queue] }, { logger: false });
 const [producer, admin, schedules, receiver] = [
   DelayQueueProducer,
   DelayQueueAdmin,
@@ -75,8 +67,8 @@ const [producer, admin, schedules, receiver] = [
 /** Every message that was published, as `topic`, `id` and `key`. */
 const published = [];
 
-async function publish(topic, name, then, options = {}) {
-  const { id } = await producer.publish(topic, { name, then }, { id: name, ...options });
+async function publish(topic, name, does, options = {}) {
+  const { id } = await producer.publish(topic, { name, does }, { id: name, ...options });
   published.push({ topic, id, key: options.key });
 }
 
@@ -106,7 +98,7 @@ await publish('waiting', 'tagged', 'ack', { tags: ['red', 'blue'] });
 await publish('waiting', 'replaced', 'ack', { delay: '1s', onDuplicate: 'replace', maxWait: '2s' });
 await producer.publish(
   'waiting',
-  { name: 'replaced', then: 'ack', time: 2 },
+  { name: 'replaced', does: 'ack', time: 2 },
   { id: 'replaced', delay: '1s', onDuplicate: 'replace', maxWait: '2s' },
 );
 
@@ -119,7 +111,7 @@ for (const id of ['running', 'cancelled-running', 'replaced-running']) {
 await producer.cancel('plain', 'cancelled-running');
 await producer.publish(
   'plain',
-  { name: 'replaced-running', then: 'ack', time: 2 },
+  { name: 'replaced-running', does: 'ack', time: 2 },
   { id: 'replaced-running', onDuplicate: 'replace' },
 );
 await publish('received', 'received', 'ack');
@@ -165,7 +157,7 @@ for (const rule of [
   { id: 'paused-one', every: '1d', startAt: NEVER },
   { id: 'over', every: '1s', endAt: new Date(Date.now() + 2500) },
 ]) {
-  await schedules.upsert({ ...rule, topic: 'recurring', payload: { name: rule.id, then: 'ack' } });
+  await schedules.upsert({ ...rule, topic: 'recurring', payload: { name: rule.id, does: 'ack' } });
 }
 await schedules.pause('paused-one', { actor: 'an operator' });
 await until('one is over', async () => (await schedules.get('over'))?.next === undefined);
@@ -196,13 +188,13 @@ process.exit(0);
 
 /** What is stored, by its key, and for how many milliseconds. Answers to calls are kept for repeats, which nobody makes any more. */
 async function dump() {
-  const keys = {};
+  const found = {};
   for (const key of (await redis.keys('*')).toSorted()) {
     if (key.includes(':answered:')) continue;
     const ttl = await redis.pttl(key);
-    keys[key] = { ...(await read(key)), ...(ttl > 0 ? { ttl } : {}) };
+    found[key] = { ...(await read(key)), ...(ttl > 0 ? { ttl } : {}) };
   }
-  return keys;
+  return found;
 }
 
 async function read(key) {
