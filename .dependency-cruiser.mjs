@@ -33,7 +33,7 @@ const ENTRIES = ['index', 'admin/index'];
 export const INNER = {
   cli: [
     // It connects as applications do, but without Nest, and to whatever is given.
-    'composition/assert-redis',
+    'composition/redis-option',
     'composition/create-delay-queue-admin',
     'composition/delay-queue.connection',
     'composition/open-gateway-connection',

@@ -3,7 +3,7 @@ import { hostname, userInfo } from 'node:os';
 import { hasProcessServer } from '../engines/embedded/process-server.js';
 import { loadIoRedis } from '../engines/redis/connection/redis-clients.js';
 import { RedisConnection } from '../engines/redis/connection/redis-connection.js';
-import { assertRedis, isEmbedded } from '../composition/assert-redis.js';
+import { assertRedis, isEmbedded } from '../composition/redis-option.js';
 import { openConnection } from '../composition/create-delay-queue-admin.js';
 import type { DelayQueueConnection } from '../composition/delay-queue.connection.js';
 import { didYouMean } from '../checks/nearest.js';

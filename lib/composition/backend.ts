@@ -8,7 +8,7 @@ import type { Log } from '../log.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 import { type Clock, SystemClock } from '../time/clock.js';
 import type { DelayQueueModuleOptions } from './delay-queue-options.interface.js';
-import { isEmbedded } from './assert-redis.js';
+import { isEmbedded } from './redis-option.js';
 import { type ResolvedOptions, resolveOptions } from './resolve-options.js';
 
 export type { MessageHandler };

@@ -29,7 +29,7 @@ import { DEFAULT_ATTEMPTS, type TopicSettings } from '../fleet/topic-settings.in
 import { resolveForward } from '../outbound/forward/resolve-forward.js';
 import type { OutboundTarget } from '../outbound/outbound-handlers.js';
 import { resolvePush } from '../outbound/push/resolve-push.js';
-import { assertRedis } from './assert-redis.js';
+import { assertRedis } from './redis-option.js';
 import type {
   ConsumerOptions,
   DeadLetterOptions,

@@ -11,7 +11,7 @@ import { Admission } from './admission/admission.js';
 import type { ConsumerContext, ConsumerSettings } from './consumer-context.js';
 import { ConsumptionLog, TopicLog } from './consumption-log.js';
 import { type DeadLetterHook, DeadLetterNotifier } from './delivery/dead-letter-notifier.js';
-import { HandlerDestination } from './delivery/handler-destination.js';
+import { HandlerCalls } from './delivery/handler-calls.js';
 import type { Destination } from './delivery/topic-handling.js';
 import { finishHandlers } from './ownership/finish-handlers.js';
 import { HandlerSlots, SlotPool } from './admission/handler-slots.js';
@@ -131,7 +131,7 @@ export class ConsumerRuntime implements Startable, Watched {
     for (const handler of handlers) {
       const slots = new HandlerSlots(this.#pool, handler.concurrency);
       for (const [priority, handled] of handler.topics.entries()) {
-        const destination = new HandlerDestination(context, handler);
+        const destination = new HandlerCalls(context, handler);
         const place = { handler, handled, priority, slots, suspects: this.#suspects, destination };
         const late = unreachable.find(({ topic }) => topic === handled.topic);
         if (!late) this.#addConsumer(place);

@@ -6,6 +6,8 @@
  *
  * The Redis has to be empty. All times are short, so that everything has fallen due whenever the record is read.
  */
+import { hostname } from 'node:os';
+
 import { NestFactory } from '@nestjs/core';
 import { Redis } from 'ioredis';
 import {
@@ -33,11 +35,18 @@ class Handlers {
   /** What the payload says is done; the rest hangs, and stays in flight. */
   async handle(payload) {
     if (payload.does === 'ack') return undefined;
-    if (payload.does === 'fail') throw new Error(`${payload.name} fails`);
-    if (payload.does === 'die') throw new UnrecoverableError(`${payload.name} dies`);
+    if (payload.does === 'fail') throw withoutPlaces(new Error(`${payload.name} fails`));
+    if (payload.does === 'die') throw withoutPlaces(new UnrecoverableError(`${payload.name} dies`));
     return new Promise(() => {});
   }
 }
+
+/** An error that does not say where this machine keeps its files. */
+function withoutPlaces(error) {
+  error.stack = `${error.name}: ${error.message}\n    at Handlers.handle (handlers.js:1:1)`;
+  return error;
+}
+
 const handled = Object.keys(TOPICS).filter((topic) => topic !== 'received' && topic !== 'waiting');
 for (const topic of handled) {
   const name = `handle-${topic}`;
@@ -182,7 +191,9 @@ const keys = Object.entries(await dump()).map(([key, value]) => `${line(key)}: $
 const lists = Object.entries({ messages, schedules: await schedules.list() }).map(
   ([name, list]) => ` "${name}": [\n${list.map(line).join(',\n')}\n ]`,
 );
-process.stdout.write(`{\n${[...lists, ` "keys": {\n${keys.join(',\n')}\n }`].join(',\n')}\n}\n`);
+const text = `{\n${[...lists, ` "keys": {\n${keys.join(',\n')}\n }`].join(',\n')}\n}\n`;
+// Sessions are named after it.
+process.stdout.write(text.replaceAll(hostname(), 'host'));
 // What is in flight is to stay so.
 process.exit(0);
 

@@ -5,7 +5,7 @@ import { AbandonedCalls } from '../../../lib/consumer/delivery/abandoned-calls.j
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { ConsumptionLog, TopicLog } from '../../../lib/consumer/consumption-log.js';
 import { DeadLetterNotifier } from '../../../lib/consumer/delivery/dead-letter-notifier.js';
-import { HandlerDestination } from '../../../lib/consumer/delivery/handler-destination.js';
+import { HandlerCalls } from '../../../lib/consumer/delivery/handler-calls.js';
 import { HandlerSlots, SlotPool } from '../../../lib/consumer/admission/handler-slots.js';
 import { LeaseEnds } from '../../../lib/consumer/delivery/lease-ends.js';
 import type { HandlerSettings, MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
@@ -110,7 +110,7 @@ export function testHandling(options: TestHandlingOptions = {}): SharedTopic {
   return {
     context,
     handler,
-    destination: new HandlerDestination(context, handler),
+    destination: new HandlerCalls(context, handler),
     handled,
     admission: new Admission({
       context,

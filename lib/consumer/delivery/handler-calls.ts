@@ -11,7 +11,7 @@ import type { MessageHandler } from '../message-handler.interface.js';
 const FULFILLED: Handover = { results: undefined, ended: undefined };
 
 /** Hands messages to a handler of the application, and fails them when the handler's time is up. */
-export class HandlerDestination implements Destination {
+export class HandlerCalls implements Destination {
   readonly isOpen = true;
   readonly #context: ConsumerContext;
   readonly #handler: MessageHandler;
