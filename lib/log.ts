@@ -1,4 +1,4 @@
-/** What the library needs of a logger. Nest's `LoggerService` fits. */
+/** Part of a logger that the library needs. Nest's `LoggerService` fits. */
 export interface Log {
   debug?(message: string): void;
   log(message: string): void;

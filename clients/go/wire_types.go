@@ -37,7 +37,7 @@ const (
 // Result of extending a lease. "cancelled": the lease was extended, but the message is cancelled; no retry follows. "stale": the delivery was no
 // longer the current one, and nothing changed.
 //
-// Result of a call to cancel a message. "in-flight": its handler runs and is told, and no retry follows.
+// Result of a call to cancel a message. "in-flight": its handler runs and its signal aborts, and no retry follows.
 //
 // Result of a call to move a message to another time. "dead": it is a dead letter, which somebody has to requeue before it comes again.
 type Status string

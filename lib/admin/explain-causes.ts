@@ -53,7 +53,7 @@ export const EXPLAIN_CAUSES = [
 ] as const;
 
 /**
- * What `DelayQueueAdmin.explain()` can answer.
+ * Causes that `DelayQueueAdmin.explain()` can name.
  *
  * @publicApi
  */

@@ -32,7 +32,7 @@ export interface Fleet {
   readonly processes: readonly FleetProcess[];
   /** Consumers that receive messages from them, or did so in the last 15 minutes, sorted by topic and name. */
   readonly receivers: readonly FleetReceiver[];
-  /** What all processes did, including those that have gone, by topic. Only topics with any work are listed. */
+  /** Work of all processes, including those that have gone, by topic. Only topics with any work are listed. */
   readonly topics: readonly FleetTopic[];
 }
 
@@ -70,7 +70,7 @@ export interface FleetProcess {
   readonly fleetEvents: boolean | undefined;
   /** The topics that it handles, sorted: each with the `partitions` that it owns. */
   readonly topics: readonly ProcessTopic[];
-  /** What it did, minute by minute; the current minute comes last. */
+  /** Its work, minute by minute; the current minute comes last. */
   readonly minutes: readonly WorkMinute[];
 }
 
@@ -108,7 +108,7 @@ export interface ProcessTopic {
 }
 
 /**
- * What the fleet did for a topic.
+ * Work of the fleet for a topic.
  *
  * @publicApi
  */

@@ -6,7 +6,7 @@ declare(strict_types=1);
 
 namespace NestjsDelayQueue;
 
-/** Result of a call to cancel a message. 'in-flight': its handler runs and is told, and no retry follows. */
+/** Result of a call to cancel a message. 'in-flight': its handler runs and its signal aborts, and no retry follows. */
 enum CancelResult: string
 {
     case Cancelled = 'cancelled';

@@ -10,7 +10,7 @@ export function isRefused(error: unknown): boolean {
  * Makes one call for many items. If it is refused, makes one for each half, and so on until the culprit is alone: it must not
  * keep the others from being served.
  *
- * @param call answers in the order of the items, of which the first is told by its place; if it fails it has changed nothing
+ * @param call answers in the order of the items, of which the first is named by its place; if it fails it has changed nothing
  * @param onFailed called with each item for which no call was served, and why; its result takes the place of the answer
  * @returns in the order of the items
  * @throws any error of `onFailed`

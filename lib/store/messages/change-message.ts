@@ -1,7 +1,7 @@
 import type { Reply } from '../driver.interface.js';
 
 /**
- * Result of a call to cancel a message. `'in-flight'`: its handler runs and is told, and no retry follows.
+ * Result of a call to cancel a message. `'in-flight'`: its handler runs and its signal aborts, and no retry follows.
  *
  * @publicApi
  */

@@ -18,7 +18,7 @@ from ._times import Duration, Time
 OnDuplicate = Literal["reject", "ignore", "replace", "earliest"]
 #: Its state. ``'finished'``: it has ended, and the topic's option ``finished`` keeps its outcome.
 MessageState = Literal["dead", "finished", "in-flight", "scheduled"]
-#: Result of a call to cancel a message. ``'in-flight'``: its handler runs and is told, and no retry follows.
+#: Result of a call to cancel a message. ``'in-flight'``: its handler runs and its signal aborts, and no retry follows.
 CancelResult = Literal["cancelled", "in-flight", "not-found"]
 #: Result of a call to move a message to another time. ``'dead'``: it is a dead letter, which somebody has to requeue
 #: before it comes again.
