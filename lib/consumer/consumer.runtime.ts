@@ -22,7 +22,7 @@ import { OwnTerms } from './ownership/own-terms.js';
 import { PartitionSharing } from './ownership/partition-sharing.js';
 import { Pulling } from './pulling/pulling.js';
 import type { PulledTopic } from './pulling/pulled-topic.js';
-import { ProgressWatch, type Watched } from './upkeep/progress-watch.js';
+import { DeadConnectionWatch, type Watched } from './upkeep/dead-connection-watch.js';
 import { SuspectQuota } from './admission/suspect-quota.js';
 import { TopicConsumer } from './ownership/topic-consumer.js';
 
@@ -50,7 +50,7 @@ export class ConsumerRuntime implements Startable, Watched {
   readonly #pool: SlotPool;
   readonly #sharing: PartitionSharing;
   readonly #reporter: ProcessReporter;
-  readonly #watch: ProgressWatch;
+  readonly #watch: DeadConnectionWatch;
   readonly #notifier: DeadLetterNotifier;
   readonly #abandoned: AbandonedCalls;
   readonly #leaseEnds: LeaseEnds;
@@ -76,7 +76,7 @@ export class ConsumerRuntime implements Startable, Watched {
     const reporter = this.#reporter;
     this.#sharing = new PartitionSharing({ context, registry, heartbeat, onDataLost, reporter, leaseChanged });
     intakes.begin({ context, topics, sharing: this.#sharing, timeout: settings.shutdownTimeout });
-    this.#watch = new ProgressWatch(context, settings.heartbeat, this);
+    this.#watch = new DeadConnectionWatch(context, settings.heartbeat, this);
     this.#notifier = new DeadLetterNotifier(context, hooks);
     this.#abandoned = new AbandonedCalls(context);
     this.#leaseEnds = new LeaseEnds(context.clock);

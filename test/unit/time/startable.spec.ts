@@ -12,7 +12,7 @@ import { Delivery } from '../../../lib/consumer/delivery/delivery.js';
 import { LeaseRenewer } from '../../../lib/consumer/delivery/lease-renewer.js';
 import { PartitionClaimer } from '../../../lib/consumer/delivery/partition-claimer.js';
 import { PartitionSharing } from '../../../lib/consumer/ownership/partition-sharing.js';
-import { ProgressWatch } from '../../../lib/consumer/upkeep/progress-watch.js';
+import { DeadConnectionWatch } from '../../../lib/consumer/upkeep/dead-connection-watch.js';
 import { RunningDeliveries } from '../../../lib/consumer/delivery/running-deliveries.js';
 import { ScheduleRunner } from '../../../lib/consumer/upkeep/schedule-runner.js';
 import { TopicConsumer } from '../../../lib/consumer/ownership/topic-consumer.js';
@@ -133,8 +133,8 @@ const LOOPS: Record<string, (world: World) => Startable> = {
     const renewer = new LeaseRenewer(handlingIn(world), PARTITION, { running, settler: { waiting: [] } });
     return { start: () => renewer.start(Infinity), stop: async () => renewer.stop() };
   },
-  ProgressWatch: ({ clock, broker }) =>
-    new ProgressWatch(testContext({ clock, broker }), 1000, { progress: NO_PROGRESS, retryClaims: () => {} }),
+  DeadConnectionWatch: ({ clock, broker }) =>
+    new DeadConnectionWatch(testContext({ clock, broker }), 1000, { progress: NO_PROGRESS, retryClaims: () => {} }),
   ConsumerRuntime: ({ clock, broker }) => {
     const options = resolveOptions({ defaults: { partitions: 2 } }) as ConsumingOptions;
     const handler = resolveHandler('Jobs.work', ['jobs', 'more'], {}, options);

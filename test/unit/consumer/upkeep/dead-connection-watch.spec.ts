@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Broker, BrokerLink } from '../../../../lib/store/broker.interface.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
-import { ProgressWatch, type Watched } from '../../../../lib/consumer/upkeep/progress-watch.js';
+import { DeadConnectionWatch, type Watched } from '../../../../lib/consumer/upkeep/dead-connection-watch.js';
 import { type Progress, patienceOf } from '../../../../lib/fleet/progress.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';
 import { testContext } from '../../../support/units/handling.js';
@@ -14,7 +14,7 @@ class WatchBed implements Watched {
   readonly clock = new ManualClock();
   readonly warnings: string[] = [];
   readonly rebuilt: string[] = [];
-  readonly watch: ProgressWatch;
+  readonly watch: DeadConnectionWatch;
   isUp = true;
   retries = 0;
   heartbeatSince: number | undefined;
@@ -46,7 +46,7 @@ class WatchBed implements Watched {
       clock: this.clock,
       log: { log: () => {}, warn: (message) => this.warnings.push(message), error: () => {} },
     });
-    this.watch = new ProgressWatch(context, HEARTBEAT, this);
+    this.watch = new DeadConnectionWatch(context, HEARTBEAT, this);
     this.watch.start();
   }
 
@@ -92,7 +92,7 @@ describe('patienceOf', () => {
   });
 });
 
-describe('ProgressWatch', () => {
+describe('DeadConnectionWatch', () => {
   it.each(['claimSince', 'heartbeatSince'] as const)(
     'makes the connection anew and lets claims be sent again if nothing is answered: %s',
     async (call) => {

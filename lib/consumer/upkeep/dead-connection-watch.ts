@@ -11,7 +11,7 @@ const LOOKS = 3;
 /** Time limit for the confirmation that signals arrive, in milliseconds. */
 const CONFIRMATION_TIMEOUT = 2000;
 
-/** Subject of a {@link ProgressWatch}. */
+/** Subject of a {@link DeadConnectionWatch}. */
 export interface Watched {
   readonly progress: Progress;
   /** Sends unanswered claims again. */
@@ -22,7 +22,7 @@ export interface Watched {
  * Detects that this process has lost the broker without noticing: connections that are up but half dead, and calls that will never be
  * answered. Rebuilds the connections. While all is well, it only looks at data in this process.
  */
-export class ProgressWatch implements Startable {
+export class DeadConnectionWatch implements Startable {
   readonly #context: ConsumerContext;
   readonly #watched: Watched;
   readonly #patience: number;
