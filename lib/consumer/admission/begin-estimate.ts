@@ -98,8 +98,9 @@ export function whenPermitted(
   clock: Clock,
   of: readonly { readonly delivery: { readonly begin?: readonly BeginTimes[] | undefined } }[],
 ): Promise<void> | undefined {
+  // Most topics have no limits: nothing is made for them.
+  if (of.every(({ delivery }) => delivery.begin === undefined)) return undefined;
   const times = new Set(of.flatMap(({ delivery }) => delivery.begin ?? []));
-  if (times.size === 0) return undefined;
   const now = clock.now();
   for (const one of times) one.ready(now);
   const at = Math.max(...Array.from(times, ({ from }) => from));
