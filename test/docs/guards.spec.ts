@@ -22,7 +22,9 @@ it('the guide to reliability names each guard that is switched off, and what not
     .filter((line) => line.startsWith('|'))
     .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| |\s*\|$/g, '').trim()));
 
-  expect(rows).toEqual(mutations.map(({ guard, scenario, spec }) => [guard, `\`${scenario ?? spec}\``]));
+  expect(rows.map(([guard, notices]) => [guard, notices])).toEqual(
+    mutations.map(({ guard, scenario, spec }) => [guard, `\`${scenario ?? spec}\``]),
+  );
 });
 
 it.each(mutations)('each is in the code where it is switched off: $guard', ({ file, find }) => {
