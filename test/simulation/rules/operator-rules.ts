@@ -188,9 +188,10 @@ export class OperatorRules {
     message.goneFrom = this.#options.world.now + (isKnown ? 0 : LEASE + TIMER_ERROR);
   }
 
-  /** Whether it waits for sure, and has waited since before that time. */
-  waits({ payload, begun, open, touchedAt }: Operated, since: number): boolean {
-    return begun === 0 && open === 0 && touchedAt < since && this.#options.messages.isStored(payload.id, since);
+  /** Whether it waits for sure, and has waited since before that time. One that is damaged dies without a call of its handler. */
+  waits({ payload: { id }, begun, open, touchedAt }: Operated, since: number): boolean {
+    const { messages } = this.#options;
+    return begun === 0 && open === 0 && touchedAt < since && messages.isStored(id, since) && !messages.isDamaged(id);
   }
 
   /**
