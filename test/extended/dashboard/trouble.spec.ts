@@ -102,10 +102,10 @@ it('a login page in the place of an answer says that the session is over, of wha
   await page.route('**/api/**', (route) => route.fulfill({ contentType: 'text/html', body: '<h1>Log in</h1>' }));
   await button(page, 'Pause').click();
   await dialog(page).getByRole('button', { name: 'Pause' }).click();
-  await dialog(page).getByText('Your session is over').waitFor();
+  await dialog(page).getByText('Your session has ended').waitFor();
   await button(page, 'Close').click();
   await page.getByRole('link', { name: 'Fleet' }).click();
-  await page.getByRole('alert').getByText('Your session is over').waitFor();
+  await page.getByRole('alert').getByText('Your session has ended').waitFor();
   await button(page, 'Load the page again').waitFor();
   // Somebody has signed in, in another window.
   await page.unroute('**/api/**');
