@@ -1,5 +1,5 @@
 import { SerializationError } from '../errors/publishing.errors.js';
-import { MAX_DEPTH } from './exact-json.js';
+import { MAX_DEPTH } from './parse-exact-json.js';
 import { jsonPath } from './json-path.js';
 
 /**

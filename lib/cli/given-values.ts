@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
-import { NoJsonError, parseExactJson } from '../checks/exact-json.js';
+import { NoJsonError, parseExactJson } from '../checks/parse-exact-json.js';
 import { isPlainObject } from '../checks/kinds.js';
 import { SerializationError } from '../errors/publishing.errors.js';
 import type { MessageRef, RedisSettings } from '../index.js';

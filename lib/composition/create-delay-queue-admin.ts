@@ -1,6 +1,6 @@
 import { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import type { DoctorReport } from '../admin/doctor.js';
-import type { RedisSettings } from '../engines/redis/connection/redis-settings.js';
+import type { RedisSettings } from '../engines/redis/connection/which-redis.js';
 import { isPlainObject } from '../checks/kinds.js';
 import { asConfiguration, assertOptions } from '../checks/validate.js';
 import type { DelayQueueEvents } from '../events/delay-queue.events.js';

@@ -1,4 +1,4 @@
-import type { RedisSettings } from '../engines/redis/connection/redis-settings.js';
+import type { RedisSettings } from '../engines/redis/connection/which-redis.js';
 import type { Duration } from '../time/duration.js';
 import type { Backoff } from '../messages/backoff.js';
 import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js';

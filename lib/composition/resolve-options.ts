@@ -1,7 +1,7 @@
 import type { RetentionLimits } from '../store/dead-letters/retention.js';
 import type { TopicLimits } from '../store/deliveries/limits.js';
 import { type HistorySettings, MAX_SPANS, MINUTE } from '../store/records/process-records.js';
-import type { RedisSettings } from '../engines/redis/connection/redis-settings.js';
+import type { RedisSettings } from '../engines/redis/connection/which-redis.js';
 import { describe } from '../checks/describe.js';
 import { MAX_PARTITIONS } from '../checks/limits.js';
 import { isPlainObject } from '../checks/kinds.js';

@@ -3,7 +3,7 @@ import type { LastRun } from '../schedules/last-runs.js';
 import type { Schedule } from '../schedules/schedule.interface.js';
 import { toDate } from '../time/date.js';
 import { VERSION } from '../version.js';
-import { lookOver } from './overview.js';
+import { lookOver } from './problems.js';
 import { shownMessage, shownSchedule } from './redaction.js';
 import { type RouteContext, type Routes, noSuchTopic, route } from './route.js';
 import { listSchedules } from './schedule-list.js';

@@ -1,5 +1,5 @@
 import type { Agenda, AuditEntries, Fleet } from '../admin/index.js';
-import type { Overview } from './overview.js';
+import type { Overview } from './problems.js';
 import type { Viewer } from './viewer.js';
 
 // Looks that all viewers share, cut down to the topics that one of them sees.

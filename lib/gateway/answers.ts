@@ -10,18 +10,13 @@ import type {
 } from '../index.js';
 import type { Problem } from './problem.js';
 
-// Types of answers. Each is a schema of the document under its name here, which scripts/setup/answer-table.mjs makes.
+// Types of answers. Those that a route names, and what they consist of, are schemas of the document under their names here, which
+// scripts/setup/answer-table.mjs makes.
 
-export type {
-  ExplainFacts,
-  Explanation,
-  FleetReceiver as Receiver,
-  PartitionStatus as PartitionStats,
-  TopicCounters,
-  TopicStats,
-} from '../admin/index.js';
-export type { CancelTaggedResult, FailedAttempt, Failure, FailureCause, PayloadIssue } from '../index.js';
-export type { Problem, PublishedMessage, Schedule };
+export type * from '../admin/index.js';
+export type { FleetReceiver as Receiver, PartitionStatus as PartitionStats } from '../admin/index.js';
+export type * from '../index.js';
+export type { Problem };
 
 /** Several messages that were published. */
 export interface PublishedMessages {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { assertExactValue } from '../checks/exact-value.js';
-import { NoJsonError, parseExactJson } from '../checks/exact-json.js';
+import { NoJsonError, parseExactJson } from '../checks/parse-exact-json.js';
 import { Refusal } from './refusal.js';
 
 /** Limit of a body, and codes of its refusals. */

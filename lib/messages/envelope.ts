@@ -6,7 +6,7 @@ import { isWithin } from '../checks/validate.js';
 import { decodeBackoff, encodeBackoff, type EncodedBackoff, type ResolvedBackoff } from './backoff.js';
 import { MAX_ATTEMPTS, MAX_DELAY, MAX_PAYLOAD_BYTES, MAX_TAGS } from '../checks/limits.js';
 import type { StoredOptions } from './message-options.js';
-import { toJson } from './payload-json.js';
+import { toJson } from './payload-to-json.js';
 import { fromStored, type PayloadSerializer, type StoredPayload } from './serializer.js';
 import { isTag } from './tags.js';
 

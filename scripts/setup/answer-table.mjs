@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import ts from 'typescript';
@@ -6,6 +6,7 @@ import ts from 'typescript';
 import { PublicTypes } from './public-types.mjs';
 import { ROOT } from './run.mjs';
 
+const GATEWAY = join(ROOT, 'lib/gateway');
 const TYPES = 'lib/gateway/answers.ts';
 const TABLE = join(ROOT, 'lib/gateway/answer-table.ts');
 
@@ -17,13 +18,22 @@ export function writeAnswerTable() {
 
 /** Makes a JSON schema of each type that the gateway answers, described by its TSDoc. */
 export function answerTable() {
-  const schemas = new Schemas(new PublicTypes([TYPES])).all();
+  const schemas = new Schemas(new PublicTypes([TYPES])).of(answered());
   return [
     '// Made from answers.ts by scripts/setup/answer-table.mjs; `npm run build` writes it anew.\n',
     '\n/** The JSON schema of each type that is answered. */\nexport const ANSWERS = {\n',
     ...schemas.map(([name, schema]) => `  ${name}: ${JSON.stringify(schema)},\n`),
     '} as const;\n\nexport type AnswerName = keyof typeof ANSWERS;\n',
   ].join('');
+}
+
+/** The names of what routes answer. */
+function answered() {
+  const routes = readdirSync(GATEWAY).filter((name) => name.endsWith('.routes.ts'));
+  const lists = routes.flatMap((name) => [
+    ...readFileSync(join(GATEWAY, name), 'utf8').matchAll(/\bof: \[([^\]]+)\]/g),
+  ]);
+  return lists.flatMap(([, list]) => [...list.matchAll(/'(\w+)'/g)].map(([, name]) => name));
 }
 
 /** Only the text says whether it may be missing. */
@@ -33,20 +43,30 @@ class Schemas {
   #checker;
   #source;
   #names;
+  #found = new Map();
 
   constructor(types) {
     this.#checker = types.checker;
     this.#source = types.source(TYPES);
-    const declared = Array.from(types.exportsOf(TYPES), ([name, symbol]) => [
-      this.#checker.getDeclaredTypeOfSymbol(symbol),
-      name,
-    ]);
-    this.#names = new Map(declared);
+    // A type that has another name in the document counts under that one.
+    const exported = [...types.exportsOf(TYPES)].toSorted(
+      ([a, { name: ownOfA }], [b, { name: ownOfB }]) => Number(a !== ownOfA) - Number(b !== ownOfB),
+    );
+    this.#names = new Map(exported.map(([name, symbol]) => [this.#checker.getDeclaredTypeOfSymbol(symbol), name]));
   }
 
-  all() {
-    const schemas = Array.from(this.#names, ([type, name]) => [name, this.#object(type)]);
-    return schemas.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  /** The schemas of these types and of those that they consist of, by name. */
+  of(roots) {
+    for (const [type, name] of this.#names) if (roots.includes(name)) this.#ref(type, name);
+    return [...this.#found].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  }
+
+  #ref(type, name) {
+    if (!this.#found.has(name)) {
+      this.#found.set(name, undefined);
+      this.#found.set(name, this.#object(type));
+    }
+    return { $ref: `#/components/schemas/${name}` };
   }
 
   /** @param text the TSDoc of the property that has the type */
@@ -63,7 +83,7 @@ class Schemas {
       return { type: 'array', items: this.#schema(this.#checker.getTypeArguments(type)[0], text) };
     }
     const name = this.#names.get(type) ?? this.#names.get(type.target);
-    return name === undefined ? this.#object(type) : { $ref: `#/components/schemas/${name}` };
+    return name === undefined ? this.#object(type) : this.#ref(type, name);
   }
 
   #union(type, text) {

@@ -1,7 +1,7 @@
 import { DelayQueueSchedules } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../lib/dashboard/operations.js';
-import type { Overview } from '../../lib/dashboard/overview.js';
+import type { Overview } from '../../lib/dashboard/problems.js';
 import { useBed } from '../support/app/bed.js';
 import { type TestDashboard, openDashboard } from '../support/app/dashboard.js';
 import { Jobs } from '../support/app/jobs.js';

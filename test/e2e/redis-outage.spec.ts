@@ -1,4 +1,10 @@
-import { BrokerUnavailableError, DuplicateMessageError } from 'nestjs-delay-queue';
+import { randomUUID } from 'node:crypto';
+import {
+  BrokerUnavailableError,
+  type DelayQueueProducer,
+  DuplicateMessageError,
+  type PublishOptions,
+} from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
 import { type Bed, onOwnRedis } from '../support/app/bed.js';
 import { Jobs } from '../support/app/jobs.js';
@@ -37,6 +43,28 @@ async function settle(
   await eventually(async () => producer.publish('jobs', 'before', { id: 'before', onDuplicate: 'ignore' }));
   await events.acked.first();
   return { server, pid, bed, app, producer, events, logs, jobs: app.get(Jobs) };
+}
+
+/**
+ * Publishes until it is confirmed, each try under an id of its own: one that was not confirmed may have been stored, handled
+ * and forgotten before the next, which under the same id would then be a new message.
+ */
+async function publishAtLast(
+  producer: DelayQueueProducer,
+  options: PublishOptions = {},
+): Promise<{ id: string; tries: readonly string[] }> {
+  const tries: string[] = [];
+  const { id } = await eventually(async () => {
+    const next = randomUUID();
+    tries.push(next);
+    return producer.publish('jobs', 'after', { ...options, id: next });
+  });
+  return { id, tries };
+}
+
+/** Resolves once a message is being handled. What was published before may have been stored twice, so calls are not counted. */
+async function called(jobs: Jobs, id: string): Promise<void> {
+  await eventually(() => expect(jobs.callsOf(id)).toHaveLength(1));
 }
 
 const AWAY: { how: string; leave: (redis: { server: PrivateRedis; pid: number }) => unknown }[] = [
@@ -135,12 +163,12 @@ describe('after Redis has come back on the same port', () => {
       await expect(producer.publish('jobs', 'lost')).rejects.toThrow(BrokerUnavailableError);
       await server.start();
       const backAt = performance.now();
-      const published = eventually(async () => producer.publish('jobs', 'after', { id: 'after' }));
-      await published;
+      const { id, tries } = await publishAtLast(producer);
       const publishedAfter = performance.now() - backAt;
-      await events.acked.first(({ id }) => id === 'after');
+      await events.acked.first((acked) => acked.id === id);
       const ackedAfter = performance.now() - backAt;
-      expect(jobs.callsOf('after')).toHaveLength(1);
+      expect(jobs.callsOf(id)).toHaveLength(1);
+      for (const unconfirmed of tries) expect(jobs.callsOf(unconfirmed).length).toBeLessThanOrEqual(1);
       expect(publishedAfter).toBeLessThan(RECOVERY);
       expect(ackedAfter).toBeLessThan(RECOVERY);
       report(
@@ -148,9 +176,8 @@ describe('after Redis has come back on the same port', () => {
           `${ackedAfter.toFixed(0)} ms`,
       );
       // Messages are on time again.
-      const { dueAt } = await producer.publish('jobs', 'timely', { id: 'timely', delay: 100 });
-      const { lateness } = await events.delivered.first(({ id }) => id === 'timely');
-      expect(dueAt).toBeInstanceOf(Date);
+      const timely = await publishAtLast(producer, { delay: 100 });
+      const { lateness } = await events.delivered.first((delivered) => delivered.id === timely.id);
       expect(lateness).toBeLessThan(HEARTBEAT / 2);
     });
   });
@@ -178,7 +205,7 @@ describe('after Redis has come back on the same port', () => {
       const gate = new Gate();
       jobs.respond = async () => gate.opened;
       const { partition } = await producer.publish('jobs', 'long', { id: 'a' });
-      await jobs.called(2);
+      await called(jobs, 'a');
       await server.kill();
       gate.open();
       await eventually(() => expect(jobs.running).toBe(0));
@@ -202,13 +229,13 @@ describe('after Redis has come back on the same port', () => {
         aborted.push(signal.aborted);
       };
       await producer.publish('jobs', 'long', { id: 'a' });
-      await jobs.called(2);
+      await called(jobs, 'a');
       await server.kill();
       await expect(producer.publish('jobs', 'lost')).rejects.toThrow(BrokerUnavailableError);
       await server.start();
       jobs.respond = () => undefined;
-      await eventually(async () => producer.publish('jobs', 'after', { id: 'after' }));
-      await events.acked.first(({ id }) => id === 'after');
+      const after = await publishAtLast(producer);
+      await events.acked.first(({ id }) => id === after.id);
       gate.open();
       expect(await events.acked.first(({ id }) => id === 'a')).toMatchObject({ attempt: 1 });
       expect(aborted).toEqual([false]);
@@ -223,7 +250,7 @@ describe('closing an application while Redis is away', () => {
       const gate = new Gate();
       jobs.respond = async () => gate.opened;
       await producer.publish('jobs', 'long', { id: 'a' });
-      await jobs.called(2);
+      await called(jobs, 'a');
       await leave({ server, pid });
       const startedAt = performance.now();
       await app.close();

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
 import { afterEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import type { RedisBroker } from '../../lib/engines/redis/redis.broker.js';
-import type { RedisSettings } from '../../lib/engines/redis/connection/redis-settings.js';
+import type { RedisSettings } from '../../lib/engines/redis/connection/which-redis.js';
 import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
 import { ConfigurationError } from '../../lib/errors/options.errors.js';
 import { SystemClock } from '../../lib/time/clock.js';

@@ -4,7 +4,7 @@ import { Cluster, Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RedisBroker } from '../../lib/engines/redis/redis.broker.js';
 import { RedisConnection } from '../../lib/engines/redis/connection/redis-connection.js';
-import type { RedisSettings } from '../../lib/engines/redis/connection/redis-settings.js';
+import type { RedisSettings } from '../../lib/engines/redis/connection/which-redis.js';
 import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
 import { ConfigurationError } from '../../lib/errors/options.errors.js';
 import { message } from '../support/broker/broker-bed.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { DoctorCheck, DoctorFinding } from '../../lib/store/inspection.interface.js';
-import type { RedisSettings } from '../../lib/engines/redis/connection/redis-settings.js';
+import type { RedisSettings } from '../../lib/engines/redis/connection/which-redis.js';
 import { checkRedis } from '../../lib/composition/create-delay-queue-admin.js';
 import { SILENT } from '../support/broker/redis-bed.js';
 import { servesClusters } from '../support/servers/ioredis.js';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { RedisBroker } from '../../lib/engines/redis/redis.broker.js';
-import type { RedisSettings } from '../../lib/engines/redis/connection/redis-settings.js';
+import type { RedisSettings } from '../../lib/engines/redis/connection/which-redis.js';
 import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
 import { message } from '../support/broker/broker-bed.js';
 import { newRedisBroker } from '../support/broker/redis-bed.js';

@@ -2,7 +2,7 @@ import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RedisConnection } from '../../lib/engines/redis/connection/redis-connection.js';
-import type { RedisSettings } from '../../lib/engines/redis/connection/redis-settings.js';
+import type { RedisSettings } from '../../lib/engines/redis/connection/which-redis.js';
 import { serveWithin } from '../../lib/store/calls/serve.js';
 import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
 import { SystemClock } from '../../lib/time/clock.js';

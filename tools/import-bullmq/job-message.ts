@@ -1,4 +1,4 @@
-import { NoJsonError, parseExactJson } from '../../lib/checks/exact-json.js';
+import { NoJsonError, parseExactJson } from '../../lib/checks/parse-exact-json.js';
 import { isPlainObject } from '../../lib/checks/kinds.js';
 import { MAX_ATTEMPTS, MAX_DELAY } from '../../lib/checks/limits.js';
 import { isWithin } from '../../lib/checks/validate.js';

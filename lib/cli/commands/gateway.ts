@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { NoJsonError, parseExactJson } from '../../checks/exact-json.js';
+import { NoJsonError, parseExactJson } from '../../checks/parse-exact-json.js';
 import { openGatewayConnection } from '../../composition/open-gateway-connection.js';
 import { servedTopics } from '../../gateway/access.js';
 import { type GatewayConfig, checkConfig } from '../../gateway/gateway-config.js';

@@ -4,7 +4,7 @@ import { type SettleAnswer, type Settlement, addsMemory } from '../../store/deli
 import type { Owner } from '../../store/fleet/owner.js';
 import { type CallId, MAX_BATCH, type Partition } from '../../store/partition.js';
 import { namedCall } from '../../store/calls/named-call.js';
-import { isFull } from '../../store/reply-errors.js';
+import { isFull } from '../../store/redis-error-codes.js';
 import { settleAll } from '../../store/calls/settle-all.js';
 import { isRefused, splitIfRefused } from '../../store/calls/split-refused.js';
 import { describe } from '../../checks/describe.js';

@@ -2,7 +2,7 @@ import type { ReplicaRequirement } from '../../messages/replicas.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import type { Clock } from '../../time/clock.js';
 import type { Driver, Given, PlainCommands, Reply } from '../../store/driver.interface.js';
-import { isReply, replyFailure } from '../../store/reply-errors.js';
+import { isReply, replyFailure } from '../../store/redis-error-codes.js';
 import type { ScriptName } from '../../store/lua/lua-script.js';
 import { SCRIPTS } from '../../store/lua/script-sources.js';
 import { fromBytes, toBytes } from './bytes.js';

@@ -13,7 +13,7 @@ import { type IoRedis, type RedisClient, loadIoRedis } from './connection/redis-
 import { RedisConnection } from './connection/redis-connection.js';
 import { RedisEventLog } from './redis-event-log.js';
 import { StoreKeys } from '../../store/keys.js';
-import type { RedisSettings } from './connection/redis-settings.js';
+import type { RedisSettings } from './connection/which-redis.js';
 import { ReplicatedCalls, warnOfFewReplicas } from './scripts/replicated-calls.js';
 import { type ScriptObserver, ScriptRunner } from './scripts/script-runner.js';
 import { StoreBroker } from '../../store/store-broker.js';

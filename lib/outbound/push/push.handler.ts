@@ -1,6 +1,6 @@
 import { PushFailedError, RateLimitedError, UnrecoverableError } from '../../errors/handling.errors.js';
 import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
-import { toJson } from '../../messages/payload-json.js';
+import { toJson } from '../../messages/payload-to-json.js';
 import { describeDuration } from '../../time/duration.js';
 import { retryAfterOf } from '../../time/retry-after.js';
 import { type Answer, PushClient } from './push-client.js';

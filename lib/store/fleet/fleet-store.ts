@@ -8,7 +8,7 @@ import { NumberedCalls } from '../calls/numbered-calls.js';
 import type { Driver } from '../driver.interface.js';
 import type { StoreKeys } from '../keys.js';
 import type { Partition } from '../partition.js';
-import { isFull } from '../reply-errors.js';
+import { isFull } from '../redis-error-codes.js';
 import type { StoreOptions } from '../store-options.interface.js';
 import { type Owner, released } from './owner.js';
 import {

@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import type { CallId, Partition } from '../../../lib/store/partition.js';
 import { RedisBroker } from '../../../lib/engines/redis/redis.broker.js';
 import { StoreKeys, type PartitionKeys } from '../../../lib/store/keys.js';
-import type { RedisSettings } from '../../../lib/engines/redis/connection/redis-settings.js';
+import type { RedisSettings } from '../../../lib/engines/redis/connection/which-redis.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { SystemClock } from '../../../lib/time/clock.js';
 import { Claimant } from './claimant.js';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Agenda } from '../../../lib/admin/agenda.js';
 import type { Fleet } from '../../../lib/admin/fleet.js';
-import type { Overview } from '../../../lib/dashboard/overview.js';
+import type { Overview } from '../../../lib/dashboard/problems.js';
 import { Viewer } from '../../../lib/dashboard/viewer.js';
 import { visibleAgenda, visibleFleet, visibleOverview } from '../../../lib/dashboard/visible.js';
 

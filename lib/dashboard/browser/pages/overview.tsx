@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { Overview, TopicLine } from '../../overview.js';
+import type { Overview, TopicLine } from '../../problems.js';
 import { Agenda } from '../agenda.js';
 import { useLook } from '../api.js';
 import { Sparkbars, Sparkline } from '../charts.js';

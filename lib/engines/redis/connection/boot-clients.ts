@@ -9,7 +9,7 @@ import { MIN_VERSION } from './server-info.js';
 import { clientEndpoints, isLocal } from './redis-address.js';
 import { type RedisClient, assertFollowsSlots } from './redis-clients.js';
 import { isRefusedDatabase, textOf, withoutSecrets } from './redis-errors.js';
-import { isReply } from '../../../store/reply-errors.js';
+import { isReply } from '../../../store/redis-error-codes.js';
 import type { RedisNodes } from './redis-nodes.js';
 
 export interface BootOptions {

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Log } from '../../../log.js';
 import { type IoRedis, type RedisClient, sentinelsOf } from './redis-clients.js';
 import { textOf, withoutSecrets } from './redis-errors.js';
-import { isReply } from '../../../store/reply-errors.js';
+import { isReply } from '../../../store/redis-error-codes.js';
 import type { Clock, Timer } from '../../../time/clock.js';
 
 /**

@@ -4,7 +4,7 @@ import type { Cluster, ClusterOptions, Redis, RedisOptions } from 'ioredis';
 import { ConfigurationError } from '../../../errors/options.errors.js';
 import { addressOf, clientEndpoints, clusterAddress, databaseOf, startupNodesOf } from './redis-address.js';
 import { CONNECTION_CLOSED, isOfAllSentinels, isOfReplica, isRefusedDatabase } from './redis-errors.js';
-import type { RedisSettings } from './redis-settings.js';
+import type { RedisSettings } from './which-redis.js';
 
 /**
  * Returns a stand-in for the ioredis client where there is no Redis. Providers that only hold it work; those that use it get an error that

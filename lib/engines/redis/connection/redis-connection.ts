@@ -25,7 +25,7 @@ import {
 } from './redis-clients.js';
 import { isConnectionLoss, isTelling, toBrokerError, withoutSecrets } from './redis-errors.js';
 import { RedisNodes } from './redis-nodes.js';
-import type { RedisSettings } from './redis-settings.js';
+import type { RedisSettings } from './which-redis.js';
 import { ReplicaWatch, SentinelWatch } from './primary-watch.js';
 import { lookSparingly } from './slot-looks.js';
 

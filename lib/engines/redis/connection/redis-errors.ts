@@ -1,7 +1,7 @@
 import { isError } from '../../../checks/kinds.js';
 import { BrokerUnavailableError } from '../../../errors/operation.errors.js';
 import { DelayQueueError } from '../../../errors/delay-queue.error.js';
-import { codeOf, explained, isReply, replyFailure } from '../../../store/reply-errors.js';
+import { codeOf, explained, isReply, replyFailure } from '../../../store/redis-error-codes.js';
 
 /** A server did not answer a question, or not to this user. The message says which one, and why. */
 export class NotTold extends Error {

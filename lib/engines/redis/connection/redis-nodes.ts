@@ -6,7 +6,7 @@ import type { IoRedis, RedisClient } from './redis-clients.js';
 import { CONNECTION_CLOSED, isTelling, rootOf, withoutSecrets } from './redis-errors.js';
 import { ServerClock } from '../../../store/server-clock.js';
 import { FEWEST_TRAITS, findTraits, ServerInfo, type ServerTraits } from './server-info.js';
-import { isReply } from '../../../store/reply-errors.js';
+import { isReply } from '../../../store/redis-error-codes.js';
 
 interface RedisNodeOptions {
   /** Host and port. */

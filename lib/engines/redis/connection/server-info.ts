@@ -1,6 +1,6 @@
 import { NotTold } from './redis-errors.js';
 import type { RedisClient } from './redis-clients.js';
-import { isDenial, isReply } from '../../../store/reply-errors.js';
+import { isDenial, isReply } from '../../../store/redis-error-codes.js';
 
 /** Features in which servers differ. They are found by trying, since several products report a Redis version whose features they lack. */
 export interface ServerTraits {

@@ -2,7 +2,7 @@ import { BrokerUnavailableError } from '../../../errors/operation.errors.js';
 import type { Clock } from '../../../time/clock.js';
 import { within } from '../../../time/deadline.js';
 import { NotTold, textOf, withoutSecrets } from '../connection/redis-errors.js';
-import { isReply, isStateRefusal } from '../../../store/reply-errors.js';
+import { isReply, isStateRefusal } from '../../../store/redis-error-codes.js';
 
 /** Asks each question once, however many checks want the answer, and waits for it no longer than its patience. */
 export class Questions {

@@ -3,7 +3,7 @@ import type { Cluster, Redis } from 'ioredis';
 import type { Clock } from '../../../time/clock.js';
 import { addressOf } from '../connection/redis-address.js';
 import type { RedisConnection } from '../connection/redis-connection.js';
-import { isStateRefusal } from '../../../store/reply-errors.js';
+import { isStateRefusal } from '../../../store/redis-error-codes.js';
 import type { StoreKeys } from '../../../store/keys.js';
 import type { Role } from '../scripts/rights.js';
 import type { ScriptRunner } from '../scripts/script-runner.js';

@@ -4,7 +4,7 @@ import type { RedisClient } from '../connection/redis-clients.js';
 import type { RedisConnection } from '../connection/redis-connection.js';
 import type { Log } from '../../../log.js';
 import { isNoScript } from '../connection/redis-errors.js';
-import { isWrongType } from '../../../store/reply-errors.js';
+import { isWrongType } from '../../../store/redis-error-codes.js';
 import { asideOf, typeOfKey } from '../../../store/keys.js';
 import type { Given, Reply } from '../../../store/driver.interface.js';
 import type { Argument, ScriptName } from '../../../store/lua/lua-script.js';

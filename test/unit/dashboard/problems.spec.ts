@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { DoctorReport } from '../../../lib/admin/doctor.js';
 import type { CountedTopic } from '../../../lib/admin/topic-stats.js';
-import { lookOver } from '../../../lib/dashboard/overview.js';
+import { lookOver } from '../../../lib/dashboard/problems.js';
 import type { DashboardQueues } from '../../../lib/dashboard/route.js';
 
 const NOW = new Date('2026-11-26T03:00:00Z');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SerializationError } from '../../../lib/errors/publishing.errors.js';
-import { toJson } from '../../../lib/messages/payload-json.js';
+import { toJson } from '../../../lib/messages/payload-to-json.js';
 
 class Order {
   readonly id = '42';

@@ -1,6 +1,6 @@
 import { SerializationError } from 'nestjs-delay-queue';
 import { expect, it } from 'vitest';
-import { NoJsonError, parseExactJson } from '../../../lib/checks/exact-json.js';
+import { NoJsonError, parseExactJson } from '../../../lib/checks/parse-exact-json.js';
 import { assertExactValue } from '../../../lib/checks/exact-value.js';
 import { CORPUS, type CorpusRow, saysWhere } from '../../support/json-corpus/corpus.js';
 import { SeededRandom } from '../../support/random.js';
