@@ -3,7 +3,7 @@ import type { MessageLook } from '../store/messages/message-look.js';
 import type { StoredMessage } from '../store/messages/stored-message.js';
 import type { Partition } from '../store/partition.js';
 import { nearest } from '../checks/nearest.js';
-import { liveProcesses, receiversOf } from '../fleet/shown-processes.js';
+import { liveProcesses, receiversOf } from '../fleet/live-processes.js';
 import type { MessageRef } from '../messages/message-ref.js';
 import type { FinishedOutcome } from '../errors/publishing.errors.js';
 import { publishedAtOf, readablePart } from '../messages/envelope.js';

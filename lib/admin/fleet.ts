@@ -1,7 +1,7 @@
 import { MINUTE, MINUTES_KEPT, type ReportedWork, type TopicWork } from '../store/records/process-records.js';
 import { type Rules, applyRules, integer, orElse } from '../checks/rules.js';
 import { Lateness } from '../fleet/work-meter.js';
-import { type LiveProcess, liveProcesses, receiversOf } from '../fleet/shown-processes.js';
+import { type LiveProcess, liveProcesses, receiversOf } from '../fleet/live-processes.js';
 import type { ReceiverState, SeenReceiver } from '../fleet/receivers.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import { toDate } from '../time/date.js';

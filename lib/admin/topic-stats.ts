@@ -1,6 +1,6 @@
 import type { PartitionCounters, PartitionStats } from '../store/messages/partition-counts.js';
 import { settleSome } from '../store/calls/settle-some.js';
-import { liveSessions } from '../fleet/shown-processes.js';
+import { liveSessions } from '../fleet/live-processes.js';
 import { partitionsOf } from '../store/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import {

@@ -6,7 +6,7 @@ import { parseDuration } from '../time/duration.js';
 import { assertOptions } from '../checks/validate.js';
 import { counted } from '../log.js';
 import { within } from '../time/deadline.js';
-import { liveSessions } from '../fleet/shown-processes.js';
+import { liveSessions } from '../fleet/live-processes.js';
 import type { AbandonedRuns } from '../fleet/abandoned-run.interface.js';
 import { isQuiet, type PartitionProgress, type Progress, type TopicProgress } from '../fleet/progress.js';
 import type { TopicRegistry } from '../fleet/topic.registry.js';

@@ -3,7 +3,7 @@ import type { PartitionStats } from '../store/messages/partition-counts.js';
 import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
 import { serveWithin } from '../store/calls/serve.js';
-import { liveSessions } from '../fleet/shown-processes.js';
+import { liveSessions } from '../fleet/live-processes.js';
 import { type ReceiverState, seenReceivers } from '../fleet/receivers.js';
 import { partitionsOf } from '../store/partitions.js';
 import type { TopicProgress } from '../fleet/progress.js';

@@ -1,5 +1,5 @@
 import type { Broker } from '../store/broker.interface.js';
-import { type FleetSource, handledTopics } from '../fleet/shown-processes.js';
+import { type FleetSource, handledTopics } from '../fleet/live-processes.js';
 import type { Clock } from '../time/clock.js';
 import { Loop } from '../time/loop.js';
 import type { Log } from '../log.js';

@@ -8,7 +8,7 @@ import { type Rules, applyRules, orElse, trueOrFalse } from '../checks/rules.js'
 import { assertInteger } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
-import { type FleetSource, topicsOfFleet } from '../fleet/shown-processes.js';
+import { type FleetSource, topicsOfFleet } from '../fleet/live-processes.js';
 import { tagsOf, withTime } from '../messages/envelope.js';
 import { assertPayload } from '../messages/payload-schema.js';
 import { OPERATION, type Repeatable } from '../messages/operation.js';

@@ -206,7 +206,7 @@ export const moreGuards: readonly Mutation[] = [
   },
   {
     guard: 'prune: a topic whose intake is stopped has handlers',
-    file: 'fleet/shown-processes.ts',
+    file: 'fleet/live-processes.ts',
     find: '    ...Object.keys(holdings),\n',
     replace: '    ...Object.keys(holdings).slice(0, 0),\n',
   },
