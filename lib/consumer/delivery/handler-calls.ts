@@ -42,22 +42,43 @@ export class HandlerCalls implements Destination {
    * A delivery ends with its method: if code around the method fails earlier, so has the attempt; if it succeeds earlier, the message is
    * not acknowledged until the method ends. Never rejects.
    */
-  async #call(checked: readonly CheckedDelivery[]): Promise<Handover> {
-    const { batch } = this.#handler;
+  #call(checked: readonly CheckedDelivery[]): Promise<Handover> {
     const running: Promise<void>[] = [];
+    return this.#handle(checked, running).then(
+      (resolved) => this.#resolved(checked, resolved, running),
+      (error: unknown) => failed(checked, error, running),
+    );
+  }
+
+  #handle(checked: readonly CheckedDelivery[], running: Promise<void>[]): Promise<unknown> {
     const messages = checked.map(({ message }) => message);
     try {
-      const resolved = await this.#handler.handle(messages, (ended) => running.push(ended));
-      const results = batch === undefined ? undefined : resultsOf(resolved, checked.length);
-      if (running.length > 0) await Promise.all(running);
-      return results ? { results, ended: undefined } : FULFILLED;
+      return Promise.resolve(this.#handler.handle(messages, (ended) => running.push(ended)));
     } catch (error) {
-      const results = allFailed(checked, error);
-      if (running.length === 0) return { results, ended: undefined };
-      abortAll(checked, new DeliveryAbortedError('GIVEN_UP'));
-      return { results, ended: Promise.all(running) };
+      return Promise.reject(error as Error);
     }
   }
+
+  #resolved(
+    checked: readonly CheckedDelivery[],
+    resolved: unknown,
+    running: readonly Promise<void>[],
+  ): Handover | Promise<Handover> {
+    let handover = FULFILLED;
+    try {
+      if (this.#handler.batch !== undefined) handover = { ...FULFILLED, results: resultsOf(resolved, checked.length) };
+    } catch (error) {
+      return failed(checked, error, running);
+    }
+    return running.length === 0 ? handover : Promise.all(running).then(() => handover);
+  }
+}
+
+function failed(checked: readonly CheckedDelivery[], error: unknown, running: readonly Promise<void>[]): Handover {
+  const results = allFailed(checked, error);
+  if (running.length === 0) return { results, ended: undefined };
+  abortAll(checked, new DeliveryAbortedError('GIVEN_UP'));
+  return { results, ended: Promise.all(running) };
 }
 
 /** Resolves when nothing of a call runs any more. */

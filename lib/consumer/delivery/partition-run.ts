@@ -7,7 +7,7 @@ import type { DeliveryReporter } from './delivery-reporter.js';
 import { RunningDeliveries } from './running-deliveries.js';
 import type { Settler } from './settler.js';
 import type { TakenDeliveries } from './taken-deliveries.js';
-import type { TopicHandling } from './topic-handling.js';
+import type { Handover, TopicHandling } from './topic-handling.js';
 import { ACKED, RELEASED, type Verdict, failedAttempt } from './verdict.js';
 
 export interface PartitionRunOptions {
@@ -19,6 +19,9 @@ export interface PartitionRunOptions {
   readonly taken: TakenDeliveries;
   readonly reporter: DeliveryReporter;
 }
+
+/** Shared by all calls that hand nothing over. */
+const NOTHING = Promise.resolve();
 
 /**
  * The path of deliveries from their claim until their outcome is decided: checked, handed over, decided. Claimed deliveries go all the way,
@@ -87,30 +90,42 @@ export class PartitionRun {
     call.ended = this.#deliver(call);
   }
 
-  /** Never rejects. */
-  async #deliver({ deliveries }: Call): Promise<void> {
-    // Most checks return their result at once, and most calls need not wait for any.
+  /** Never rejects. Most calls wait for nothing but their handler, and cost no promise besides. */
+  #deliver({ deliveries }: Call): Promise<void> {
     const checks = deliveries.map((delivery) => this.#check.check(delivery));
-    const known = checks.every(isKnown) ? checks : await Promise.all(checks.map(async (check) => check));
-    const sifted = this.#sift(deliveries, known);
-    const permitted = this.#guarantee.untilPermitted(sifted);
-    // Usually there is nothing to wait for.
-    if (permitted) await permitted;
-    const checked = this.#inTime(sifted);
-    if (checked.length === 0) return;
+    if (checks.every(isKnown)) return this.#whenPermitted(this.#sift(deliveries, checks));
+    const known = Promise.all(checks);
+    return known.then((results) => this.#whenPermitted(this.#sift(deliveries, results)));
+  }
 
+  #whenPermitted(sifted: CheckedDelivery[]): Promise<void> {
+    const permitted = this.#guarantee.untilPermitted(sifted);
+    return permitted ? permitted.then(() => this.#handOver(sifted)) : this.#handOver(sifted);
+  }
+
+  #handOver(sifted: CheckedDelivery[]): Promise<void> {
+    const checked = this.#inTime(sifted);
+    if (checked.length === 0) return NOTHING;
     const { destination, admission } = this.#handling;
     admission.begun();
     this.#reporter.handed(checked);
-    const { results, ended } = await destination.hand(checked);
+    return destination.hand(checked).then((handover) => this.#handed(checked, handover));
+  }
+
+  /** Decides the deliveries that were handed over. Returns a promise if work on them has not ended. */
+  #handed(checked: readonly CheckedDelivery[], { results, ended }: Handover): Promise<void> | undefined {
     checked.forEach((one, i) => {
       // It may have been given back meanwhile; then no backoff function must be called.
       if (one.delivery.settled) return;
       if (results === 'taken') this.#letGo(one.delivery);
       else this.#settle(one.delivery, results === 'left' ? RELEASED : this.#verdictOf(one, results?.[i]));
     });
+    if (ended) return this.#abandon(checked, ended).then(() => this.#leave(checked));
+    this.#leave(checked);
+    return undefined;
+  }
 
-    if (ended) await this.#abandon(checked, ended);
+  #leave(checked: readonly CheckedDelivery[]): void {
     for (const { delivery } of checked) this.running.remove(delivery);
   }
 

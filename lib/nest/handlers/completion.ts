@@ -5,9 +5,13 @@ import type { InnerCalls } from '../../time/inner-calls.js';
  * Resolves with the result of a handler or a hook. Its return value is awaited before it is inspected: an `async` method can return an
  * Observable, which nothing else would subscribe to, or be a generator, whose body nothing else would run.
  */
-export async function completed(result: unknown): Promise<unknown> {
-  let value: unknown = await result;
-  while (isObservable(value)) value = await lastValueFrom(value, { defaultValue: undefined });
+export function completed(result: unknown): Promise<unknown> {
+  return Promise.resolve(result).then(runOut);
+}
+
+/** Returns a value that needs no run as it is: most handlers resolve with nothing. */
+function runOut(value: unknown): unknown {
+  if (isObservable(value)) return lastValueFrom(value, { defaultValue: undefined }).then(runOut);
   return isGenerator(value) ? runToEnd(value) : value;
 }
 

@@ -9,7 +9,7 @@ import type { DecoratedMethod, InstanceWrapper, Method } from './decorated-metho
 import { PARAMETERS_METADATA, withMetadataOf } from './nest-metadata.js';
 
 /**
- * Calls a handler with its payload and its message, or with those of a batch.
+ * Calls a handler with its payload and its message, or with those of a batch. Throws or rejects if it fails.
  *
  * @param outlived called before the result settles, if the method still runs
  */
@@ -27,7 +27,7 @@ const PARAMETERS: ParamsFactory = {
 
 /** Returns a function that calls the method directly. */
 export function directCall(instance: object, name: string): Invoke {
-  return async (payload, message) => completed(callByName(instance, name, [payload, message]));
+  return (payload, message) => completed(callByName(instance, name, [payload, message]));
 }
 
 /** Builds the pipeline around a handler: guards, interceptors and pipes, then the method, then exception filters. */
