@@ -30,6 +30,10 @@ class Payments {
 
 useKitBed();
 
+function idsOf(messages: readonly { id: string }[]): string[] {
+  return messages.map(({ id }) => id).toSorted();
+}
+
 async function start() {
   const bed = await boot({ providers: [Payments] });
   const { app, harness, producer } = bed;
@@ -41,7 +45,6 @@ async function start() {
     );
     await harness.settle();
   };
-  const idsOf = (messages: readonly { id: string }[]): string[] => messages.map(({ id }) => id).toSorted();
   const dead = (): string[] => idsOf(harness.deadLetters('payments'));
   const waiting = (): string[] => idsOf(harness.scheduled('payments'));
   return { ...bed, payments: app.get(Payments), die, dead, waiting };

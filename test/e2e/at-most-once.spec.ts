@@ -29,14 +29,14 @@ class Pings {
   }
 }
 
+async function start(topic: TopicOptions = {}) {
+  const topics = { [TOPIC]: { delivery: 'at-most-once', ...topic } } as const;
+  const bed = await startKit({ options: { topics }, providers: [Pings] });
+  return { ...bed, pings: bed.app.get(Pings) };
+}
+
 describe('a topic that is delivered at most once', () => {
   useKitBed();
-
-  async function start(topic: TopicOptions = {}) {
-    const topics = { [TOPIC]: { delivery: 'at-most-once', ...topic } } as const;
-    const bed = await startKit({ options: { topics }, providers: [Pings] });
-    return { ...bed, pings: bed.app.get(Pings) };
-  }
 
   it('comes when it is due, has nothing in flight while its handler runs, and nothing left when that has ended', async () => {
     const { harness, producer, admin, pings, tape } = await start();
@@ -66,12 +66,15 @@ describe('a topic that is delivered at most once', () => {
     await harness.advance('1d');
 
     expect(pings.called.toSorted()).toEqual(['fine', 'hang', 'later', 'throw']);
-    const thrown = errors.map(({ id, source, topic, error }) => [id, source, topic, (error as Error).constructor]);
-    expect(thrown.toSorted()).toEqual([
-      ['hang', 'handler', TOPIC, HandlerTimeoutError],
-      ['later', 'handler', TOPIC, RetryLaterError],
-      ['throw', 'handler', TOPIC, TypeError],
-    ]);
+    expect(errors).toHaveLength(3);
+    for (const [id, kind] of [
+      ['hang', HandlerTimeoutError],
+      ['later', RetryLaterError],
+      ['throw', TypeError],
+    ] as const) {
+      const error: unknown = expect.any(kind);
+      expect(errors).toContainEqual(expect.objectContaining({ source: 'handler', topic: TOPIC, id, error }));
+    }
     expect(logs.errors.join()).toContain("Message 'throw' of topic 'pings' is lost in Pings.handle");
     expect(await admin.stats(TOPIC)).toMatchObject({ scheduled: 0, inFlight: 0, dead: 0 });
 
@@ -104,13 +107,13 @@ describe('a topic that is delivered at most once', () => {
 describe('on Redis', () => {
   const bed = useBed();
 
-  async function start(): Promise<RunningApp> {
+  async function startOnRedis(): Promise<RunningApp> {
     const topics = { [TOPIC]: { partitions: 2, delivery: 'at-most-once' } } as const;
     return bed.start({ providers: [Pings], options: { topics, consumer: { concurrency: 8, lease: '1s' } } });
   }
 
   it('all that a shutdown finds claimed is called, and nothing twice', async () => {
-    const app = await start();
+    const app = await startOnRedis();
     const ids = Array.from({ length: 200 }, (_, i) => `m-${i}`);
     await app.producer.publishMany(
       TOPIC,
@@ -119,7 +122,7 @@ describe('on Redis', () => {
     const { called } = app.get(Pings);
     await eventually(() => expect(called.length).toBeGreaterThan(20));
     await app.close();
-    const again = (await start()).get(Pings).called;
+    const again = (await startOnRedis()).get(Pings).called;
     await eventually(() => expect(called.length + again.length).toBe(ids.length));
     // Whatever had a lease would come again by then.
     await sleep(1500);

@@ -12,7 +12,7 @@ import { describe, expect, inject, it } from 'vitest';
 import { useBed } from '../support/app/bed.js';
 import { VERSION } from '../support/internals.js';
 import { type Library, forgetCopies, loadCopy, loadVersion } from '../support/kit/another-copy.js';
-import { START, bootBuilt, useKitBed } from '../support/kit/kit-bed.js';
+import { START, boot, bootBuilt, useKitBed } from '../support/kit/kit-bed.js';
 import { bootWorker, throws, useTwoCopies, worker } from '../support/kit/two-copies.js';
 import { eventually } from '../support/waiting.js';
 
@@ -39,9 +39,7 @@ describe('what another copy decorates and injects', () => {
     }
     @Module({ providers: [Deep], exports: [Deep] })
     class DeepModule {}
-    const { module } = await bootBuilt(
-      Test.createTestingModule({ imports: [copies.here.DelayQueueTestingModule.forRoot(), DeepModule] }),
-    );
+    const { module } = await boot({ imports: [copies.here.DelayQueueTestingModule.forRoot(), DeepModule] });
     expect(module.get(Deep).harness).toBe(module.get(copies.here.DelayQueueHarness));
   });
 
@@ -75,7 +73,7 @@ describe('a copy that is loaded late', () => {
   it('is served if the application is created after it', async () => {
     const queue = copies.here.DelayQueueTestingModule.forRoot();
     const late = await loadCopy();
-    const { module } = await bootBuilt(Test.createTestingModule({ imports: [queue], providers: [worker(late)] }));
+    const { module } = await boot({ imports: [queue], providers: [worker(late)] });
     expect(module.get(late.DelayQueueProducer)).toBe(module.get(copies.here.DelayQueueProducer));
     expect(module.get(late.DelayQueueHarness)).toBe(module.get(copies.here.DelayQueueHarness));
   });
@@ -87,16 +85,14 @@ describe('a copy that is loaded late', () => {
     @Module({ imports: [queue], providers: [Worker], exports: [Worker] })
     class FeatureModule {}
     const harness = new copies.here.DelayQueueHarness();
-    const { module } = await bootBuilt(harness.override(Test.createTestingModule({ imports: [FeatureModule] })));
+    const { module } = await boot({ imports: [FeatureModule] }, harness);
     expect(module.get(Worker).producer).toBeInstanceOf(copies.here.DelayQueueProducer);
   });
 
   it('is warned of as soon as it is loaded, which explains what Nest cannot inject', async () => {
     forgetCopies();
     const only = await loadCopy();
-    const { module, logs } = await bootBuilt(
-      Test.createTestingModule({ imports: [only.DelayQueueTestingModule.forRoot()] }),
-    );
+    const { module, logs } = await boot({ imports: [only.DelayQueueTestingModule.forRoot()] });
     expect(logs.warnings).toEqual([]);
 
     const late = await loadCopy();
@@ -115,13 +111,12 @@ describe('the testing kit of another copy', () => {
   it('replaces what the module has', async () => {
     const Worker = worker(copies.here);
     const harness = new copies.there.DelayQueueHarness({ now: START });
-    const { module } = await bootBuilt(
-      harness.override(
-        Test.createTestingModule({
-          imports: [copies.here.DelayQueueModule.forRoot({ redis: 'redis://127.0.0.1:1' })],
-          providers: [Worker],
-        }),
-      ),
+    const { module } = await boot(
+      {
+        imports: [copies.here.DelayQueueModule.forRoot({ redis: 'redis://127.0.0.1:1' })],
+        providers: [Worker],
+      },
+      harness,
     );
     const work = module.get(Worker);
     work.respond = ({ attempt }) => attempt < 2 && Promise.reject(new Error('not yet'));
@@ -149,12 +144,10 @@ describe('faces of several copies', () => {
 
   it('the health indicator of another copy finds the health of the module', async () => {
     const { DelayQueueHealthIndicator } = await import('nestjs-delay-queue/terminus');
-    const { module } = await bootBuilt(
-      Test.createTestingModule({
-        imports: [copies.here.DelayQueueTestingModule.forRoot(), TerminusModule],
-        providers: [DelayQueueHealthIndicator],
-      }),
-    );
+    const { module } = await boot({
+      imports: [copies.here.DelayQueueTestingModule.forRoot(), TerminusModule],
+      providers: [DelayQueueHealthIndicator],
+    });
     expect(await module.get(DelayQueueHealthIndicator).isHealthy('queue')).toMatchObject({ queue: { status: 'up' } });
   });
 
@@ -163,14 +156,9 @@ describe('faces of several copies', () => {
     const booted = [];
     for (const copy of [copies.here, copies.there, copies.here, other]) {
       booted.push(
-        await bootBuilt(
-          Test.createTestingModule({
-            imports: [
-              copy.DelayQueueTestingModule.forRoot(),
-              copy.DelayQueueTestingModule.forRoot({ name: 'billing' }),
-            ],
-          }),
-        ),
+        await boot({
+          imports: [copy.DelayQueueTestingModule.forRoot(), copy.DelayQueueTestingModule.forRoot({ name: 'billing' })],
+        }),
       );
     }
     const warnings = booted.flatMap(({ logs }) => logs.warnings);
@@ -252,38 +240,38 @@ describe('modules of two copies in one application', () => {
   });
 });
 
+/** A folder that finds the dependencies of these tests. */
+async function newFolder(name: string): Promise<string> {
+  forgetCopies();
+  const folder = await mkdtemp(join(inject('runFolder'), name));
+  await symlink(resolve('node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+/** Installs the build in a folder and loads it, as users do. */
+async function install(folder: string): Promise<Library> {
+  const modules = join(folder, 'node_modules');
+  const installed = join(modules, 'nestjs-delay-queue');
+  await cp('dist', join(installed, 'dist'), { recursive: true });
+  await cp('package.json', join(installed, 'package.json'));
+  // vitest would load a file elsewhere, and would resolve the name differently.
+  const entry = join(modules, 'entry.mjs');
+  await writeFile(entry, `export * from 'nestjs-delay-queue';`);
+  return load(entry);
+}
+
+async function load(file: string): Promise<Library> {
+  return (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Library;
+}
+
+async function start(app: Library, ...workers: ReturnType<typeof worker>[]) {
+  const imports = [app.DelayQueueModule.forRoot({ redis: 'embedded:' })];
+  const { module, logs } = await boot({ imports, providers: workers });
+  return { module, logs, work: workers.map((Worker) => module.get(Worker)) };
+}
+
 describe('built copies', () => {
   useKitBed();
-
-  /** A folder that finds the dependencies of these tests. */
-  async function newFolder(name: string): Promise<string> {
-    forgetCopies();
-    const folder = await mkdtemp(join(inject('runFolder'), name));
-    await symlink(resolve('node_modules'), join(folder, 'node_modules'));
-    return folder;
-  }
-
-  /** Installs the build in a folder and loads it, as users do. */
-  async function install(folder: string): Promise<Library> {
-    const modules = join(folder, 'node_modules');
-    const installed = join(modules, 'nestjs-delay-queue');
-    await cp('dist', join(installed, 'dist'), { recursive: true });
-    await cp('package.json', join(installed, 'package.json'));
-    // vitest would load a file elsewhere, and would resolve the name differently.
-    const entry = join(modules, 'entry.mjs');
-    await writeFile(entry, `export * from 'nestjs-delay-queue';`);
-    return load(entry);
-  }
-
-  async function load(file: string): Promise<Library> {
-    return (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Library;
-  }
-
-  async function start(app: Library, ...workers: ReturnType<typeof worker>[]) {
-    const imports = [app.DelayQueueModule.forRoot({ redis: 'embedded:' })];
-    const { module, logs } = await bootBuilt(Test.createTestingModule({ imports, providers: workers }));
-    return { module, logs, work: workers.map((Worker) => module.get(Worker)) };
-  }
 
   it('work together, in several folders, and one warning says where they are', async () => {
     const folder = await newFolder('copies ');

@@ -4,13 +4,13 @@ import { useBed } from '../support/app/bed.js';
 import { Jobs } from '../support/app/jobs.js';
 import { MINUTE, START, start as startKit, useKitBed } from '../support/kit/kit-bed.js';
 
+async function start(settings: TopicOptions = {}) {
+  const bed = await startKit({ options: { topics: { jobs: { partitions: 1, ...settings } } } });
+  return { ...bed, died: bed.tape('dead') };
+}
+
 describe('a dead letter', () => {
   useKitBed();
-
-  async function start(settings: TopicOptions = {}) {
-    const bed = await startKit({ options: { topics: { jobs: { partitions: 1, ...settings } } } });
-    return { ...bed, died: bed.tape('dead') };
-  }
 
   it('keeps payload, headers, the number of attempts, and the last error with its stack', async () => {
     const { harness, producer, admin, jobs, died } = await start();

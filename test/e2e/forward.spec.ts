@@ -67,18 +67,18 @@ describe('on Redis', () => {
   });
 });
 
+function providing(provider: Provider): DynamicModule {
+  return { module: ClientsModule, providers: [provider], exports: ['OWN'] };
+}
+
+async function failingBoot(client: ForwardOptions['client'], setup: Setup): Promise<Error> {
+  const error: unknown = await start({ options: forwarding(client), ...setup }).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(ConfigurationError);
+  return error as Error;
+}
+
 describe('a topic that is forwarded', () => {
   useKitBed();
-
-  function providing(provider: Provider): DynamicModule {
-    return { module: ClientsModule, providers: [provider], exports: ['OWN'] };
-  }
-
-  async function failingBoot(client: ForwardOptions['client'], setup: Setup): Promise<Error> {
-    const error: unknown = await start({ options: forwarding(client), ...setup }).catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(ConfigurationError);
-    return error as Error;
-  }
 
   it('sends when it is due; what the client cannot send comes again, and is dead after the last attempt', async () => {
     const client = new OwnClient();

@@ -85,26 +85,17 @@ describe('on Redis, the limits of a topic', () => {
     expect(calls.mostWithin(1000)).toBe(20);
   });
 
-  it.each([3, 1])('let %i be in flight in three applications: who ends lets others go on at once', async (max) => {
+  it.each([3, 1])('let %i be in flight in all applications: who ends or leaves lets others go on', async (max) => {
     const calls = new Calls();
     calls.respond = async () => pause(5);
     const topic: TopicOptions = { maxInFlight: { topic: max } };
-    const [app] = [await start(calls, topic), await start(calls, topic), await start(calls, topic)];
+    const [app, leaving] = [await start(calls, topic), await start(calls, topic), await start(calls, topic)];
     await publish(app, 60);
+    await eventually(() => expect(calls.ids.length).toBeGreaterThan(10));
+    await leaving.close();
     await eventually(() => expect(calls.ids).toHaveLength(60));
 
     expect(calls.mostAtOnce).toBe(max);
-  });
-
-  it('are free again when an application leaves', async () => {
-    const calls = new Calls();
-    const topic: TopicOptions = { maxInFlight: { topic: 1 } };
-    const first = await start(calls, topic);
-    await publish(first, 1);
-    await eventually(() => expect(calls.ids).toHaveLength(1));
-    await first.close();
-    await publish(await start(calls, topic), 3);
-    await eventually(() => expect(calls.ids).toHaveLength(4));
   });
 
   it('are those of the application that has booted last, and the others follow', async () => {
@@ -158,17 +149,16 @@ describe('on Redis, the limits of a topic', () => {
   });
 });
 
+const startLimited = async (limits: TopicOptions = {}) => startKit({ options: { defaults: limits } });
+
+/** When each call began, in seconds since the start. */
+const seconds = ({ jobs }: KitBed) => jobs.calls.map(({ at }) => Math.floor((at.getTime() - START.getTime()) / SECOND));
+
 describe('in virtual time', () => {
   useKitBed();
 
-  const start = async (limits: TopicOptions = {}) => startKit({ options: { defaults: limits } });
-
-  /** When each call began, in seconds since the start. */
-  const seconds = ({ jobs }: KitBed) =>
-    jobs.calls.map(({ at }) => Math.floor((at.getTime() - START.getTime()) / SECOND));
-
   it('a rate is kept in its time, and counts retries; what waits spends no attempt', async () => {
-    const bed = await start({ rateLimit: { max: 3, per: '2m' } });
+    const bed = await startLimited({ rateLimit: { max: 3, per: '2m' } });
     bed.jobs.respond = (payload, { attempt }) => {
       if (payload === 0 && attempt < 3) throw new Error('Not yet');
     };
@@ -178,7 +168,7 @@ describe('in virtual time', () => {
     await bed.harness.advance('7m');
     expect(seconds(bed)).toEqual([0, 0, 0, 120, 120, 120, 240, 240, 240, 360]);
     const attempts = bed.jobs.calls.map(({ payload, message }) => (payload === 0 ? message.attempt : 1));
-    expect(attempts.toSorted()).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 2, 3]);
+    expect(attempts.toSorted((a, b) => a - b)).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 2, 3]);
   });
 
   it('a rate counts the messages of batches', async () => {
@@ -200,7 +190,7 @@ describe('in virtual time', () => {
   });
 
   it('a rate is shared: a partition with a backlog does not keep the others waiting', async () => {
-    const bed = await start({ partitions: 2, rateLimit: { max: 12, per: '1m' } });
+    const bed = await startLimited({ partitions: 2, rateLimit: { max: 12, per: '1m' } });
     const quiet = ['a', 'b', 'c', 'd'].find((key) => partitionOf(key, 2) !== partitionOf('k0', 2));
     await publish(bed, 200, 1);
     await bed.harness.advance('1s');
@@ -211,7 +201,7 @@ describe('in virtual time', () => {
   });
 
   it('a rate is not used up by what is cancelled, or is due later', async () => {
-    const bed = await start({ rateLimit: { max: 2, per: '1h' } });
+    const bed = await startLimited({ rateLimit: { max: 2, per: '1h' } });
     await bed.producer.publish('jobs', 0, { id: 'gone', delay: '1s' });
     await bed.producer.publish('jobs', 0, { id: 'later', delay: '2h' });
     await bed.producer.cancel('jobs', 'gone');
@@ -222,7 +212,7 @@ describe('in virtual time', () => {
   });
 
   it('the rate of a key is kept', async () => {
-    const bed = await start({ rateLimit: { max: 1, per: '1m', by: 'key' } });
+    const bed = await startLimited({ rateLimit: { max: 1, per: '1m', by: 'key' } });
     await publish(bed, 3, 1);
     await bed.producer.publish('jobs', 0, { id: 'other', key: 'l' });
     await bed.harness.advance('3m');
@@ -234,7 +224,7 @@ describe('in virtual time', () => {
     { maxInFlight: { topic: 2 }, keys: 1, most: 2 },
     { maxInFlight: { key: 2 }, keys: 3, most: 6 },
   ])('what may be in flight is kept: $maxInFlight', async ({ maxInFlight, keys, most }) => {
-    const bed = await start({ maxInFlight });
+    const bed = await startLimited({ maxInFlight });
     const [all, ofKeys, gate] = [new Calls(), [0, 1, 2].map(() => new Calls()), new Gate()];
     all.respond = () => gate.opened;
     for (const calls of ofKeys) calls.respond = async (message) => all.take(message);
@@ -248,7 +238,7 @@ describe('in virtual time', () => {
   });
 
   it('a rate limit that a handler meets holds the topic, in all processes', async () => {
-    const bed = await start();
+    const bed = await startLimited();
     const setup = { imports: [DelayQueueModule.forRoot()], providers: [Jobs] };
     const other = (await boot(setup, bed.harness)).module.get(Jobs);
     const respond: Jobs['respond'] = (_, { id }) => {
@@ -272,7 +262,7 @@ describe('in virtual time', () => {
     ['key', ['m0', 'other']],
     ['message', ['m0', 'same', 'other']],
   ])('a rate limit that a handler meets may hold its %s alone, and spends no attempt', async (scope, early) => {
-    const bed = await start();
+    const bed = await startLimited();
     bed.jobs.respond = (_, { id }) => {
       if (id === 'm0' && bed.elapsed() < MINUTE) throw new RateLimitedError('1m', { scope });
     };
@@ -288,7 +278,7 @@ describe('in virtual time', () => {
   });
 
   it('an operator holds a topic: what runs goes on, no attempt is spent, and it ends by itself', async () => {
-    const bed = await start();
+    const bed = await startLimited();
     const end = new Gate();
     bed.jobs.respond = (payload) => (payload === 'runs' ? end.opened : undefined);
     await bed.producer.publish('jobs', 'runs', { id: 'runs' });

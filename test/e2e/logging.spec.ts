@@ -24,6 +24,11 @@ function linesOf({ lines }: LogBook, level: 'log' | 'warn' | 'error' | 'debug'):
   return lines.filter((line) => line.startsWith(begin)).map((line) => line.slice(begin.length));
 }
 
+/** The lines about this library, without the warnings about the test's server. */
+function quietLinesOf({ logs }: { logs: LogBook }): string[] {
+  return logs.lines.filter((line) => line.includes(' DelayQueue: ') && !line.startsWith('warn'));
+}
+
 describe('the log of an application on Redis', () => {
   const SECRET = 'payload-that-is-nobodys-business';
   const orders = topic('orders', { schema: z.object({ state: z.enum(['open', 'closed']) }) });
@@ -40,11 +45,6 @@ describe('the log of an application on Redis', () => {
       providers: [provider],
       options: { defaults: { partitions: 4, backoff: { type: 'fixed', delay: 10 } }, consumer: { maxIdleWait: 200 } },
     });
-  }
-
-  /** The lines about this library, without the warnings about the test's server. */
-  function quietLinesOf({ logs }: { logs: LogBook }): string[] {
-    return logs.lines.filter((line) => line.includes(' DelayQueue: ') && !line.startsWith('warn'));
   }
 
   /** Simulates another process that handles the same topics, since Nest has one logger for all applications of a process. */
@@ -140,32 +140,32 @@ describe('the log of a message that fails', () => {
     await producer.publish('jobs', 1, { id: 'a' });
     await harness.advance('10m');
 
-    const attempt = (n: number, id: string) => `Attempt ${n} of message '${id}' of topic 'jobs' in Jobs.handle`;
+    const where = "of topic 'jobs' in Jobs.handle";
     const fails = 'failed and is repeated in 60000 ms';
-    const dies = (id: string) => `Message '${id}' of topic 'jobs' is dead (failed) in Jobs.handle`;
-    const isPutOff = `${attempt(1, 'late')} was put off by 60000 ms`;
+    const isPutOff = `Attempt 1 of message 'late' ${where} was put off by 60000 ms`;
     expect(linesOf(logs, 'debug')).toEqual([
       isPutOff,
       isPutOff,
       isPutOff,
-      `${attempt(1, 'a')} ${fails}: Error: attempt 1`,
+      `Attempt 1 of message 'a' ${where} ${fails}: Error: attempt 1`,
     ]);
     expect(linesOf(logs, 'warn')).toEqual([
-      `${attempt(1, 'late')} ${fails}, for the last time: Error: attempt 1`,
-      `${attempt(2, 'a')} ${fails}, for the last time: Error: attempt 2`,
+      `Attempt 1 of message 'late' ${where} ${fails}, for the last time: Error: attempt 1`,
+      `Attempt 2 of message 'a' ${where} ${fails}, for the last time: Error: attempt 2`,
     ]);
     expect(linesOf(logs, 'error').toSorted()).toEqual([
-      `${dies('a')}: Error: attempt 3`,
-      `${dies('late')}: Error: attempt 2`,
-      `${dies('once')}: Error: attempt 1`,
+      "Message 'a' of topic 'jobs' is dead (failed) in Jobs.handle: Error: attempt 3",
+      "Message 'late' of topic 'jobs' is dead (failed) in Jobs.handle: Error: attempt 2",
+      "Message 'once' of topic 'jobs' is dead (failed) in Jobs.handle: Error: attempt 1",
     ]);
   });
 
   it('is the same if the schema of its topic throws', async () => {
-    const fails = () => {
-      throw new Error('no connection');
-    };
-    const checked = topic('checked', { schema: z.any().transform(fails) });
+    const checked = topic('checked', {
+      schema: z.any().transform(() => {
+        throw new Error('no connection');
+      }),
+    });
     @Injectable()
     class Checked {
       @DelayedHandler(checked, { attempts: 2, backoff: { type: 'fixed', delay: '1s' } })

@@ -113,11 +113,11 @@ describe('replicas that are too few', () => {
   it('are asked for by each message of publishMany(), which tells what became of each', async () => {
     const { harness, producer } = await start();
     harness.setReplicas(1);
-    const ask = (id: string, min: number) => ({
+    const messages = Object.entries({ a: 1, b: 2, c: 0, d: 1 }).map(([id, min]) => ({
       payload: id,
       options: { id, key: 'k', ...(min > 0 && { replicas: { min, timeout: 100 } }) },
-    });
-    const publishing = producer.publishMany('jobs', [ask('a', 1), ask('b', 2), ask('c', 0), ask('d', 1)]);
+    }));
+    const publishing = producer.publishMany('jobs', messages);
     const [outcome] = await Promise.allSettled([publishing, harness.advance('1s')]);
 
     expect(outcome).toMatchObject({

@@ -1,9 +1,8 @@
 import { Inject, Injectable, type PipeTransform, type Type } from '@nestjs/common';
-import { Test } from '@nestjs/testing';
 import type { DeadLetter, DelayedMessage, DelayQueueProducer } from 'nestjs-delay-queue';
 import { afterEach, beforeEach } from 'vitest';
 import { type Copy, type Library, forgetCopies, loadCopy } from './another-copy.js';
-import { START, bootBuilt } from './kit-bed.js';
+import { START, boot } from './kit-bed.js';
 
 /** Two copies that a test has to itself. */
 export interface TwoCopies {
@@ -66,12 +65,10 @@ export function worker(copy: Library, topic = 'jobs', connection?: string): Type
 /** An application on the module of one copy, with a worker made with the other. */
 export async function bootWorker({ here, there }: TwoCopies, respond?: Work['respond']) {
   const Worker = worker(there);
-  const { module, logs } = await bootBuilt(
-    Test.createTestingModule({
-      imports: [here.DelayQueueTestingModule.forRoot({}, { now: START })],
-      providers: [Worker],
-    }),
-  );
+  const { module, logs } = await boot({
+    imports: [here.DelayQueueTestingModule.forRoot({}, { now: START })],
+    providers: [Worker],
+  });
   const work = module.get(Worker);
   if (respond) work.respond = respond;
   return { work, harness: module.get(here.DelayQueueHarness), module, logs };
