@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Controller, type DynamicModule, Injectable, type Provider, Scope } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ClientsModule, EventPattern, type MicroserviceOptions, Payload, Transport } from '@nestjs/microservices';
@@ -116,6 +117,9 @@ describe('a topic that is forwarded', () => {
     await producer.publish(TOPIC, 1);
     await begun.opened;
     const closing = app.close();
+    // Far longer than closing takes without waiting.
+    await sleep(50);
+    expect(client.log).toEqual([1]);
     confirmed.open();
     await closing;
     expect(client.log).toEqual([1, 'confirmed', 'closed']);
