@@ -1,145 +1,222 @@
 import { cp, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type DynamicModule, Inject, Injectable, type Type } from '@nestjs/common';
+import { type DynamicModule, Inject, Injectable, Module } from '@nestjs/common';
+import { LazyModuleLoader } from '@nestjs/core';
+import { TerminusModule } from '@nestjs/terminus';
 import { Test } from '@nestjs/testing';
-import * as here from 'nestjs-delay-queue';
-import {
-  DelayQueueEvents,
-  type DelayedMessage,
-  type DelayQueueModuleOptions,
-  DelayQueueProducer,
-} from 'nestjs-delay-queue';
+import type { DelayQueueEvents, DelayQueueProducer } from 'nestjs-delay-queue';
+import type { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { build } from 'rolldown';
-import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { VERSION } from '../support/internals.js';
-import { type Copy, forgetCopies, loadCopy } from '../support/kit/another-copy.js';
+import { describe, expect, inject, it } from 'vitest';
 import { useBed } from '../support/app/bed.js';
-import { LogBook } from '../support/app/log-book.js';
+import { VERSION } from '../support/internals.js';
+import { type Library, forgetCopies, loadCopy, loadVersion } from '../support/kit/another-copy.js';
+import { START, boot, bootBuilt, useKitBed } from '../support/kit/kit-bed.js';
+import { bootWorker, throws, useTwoCopies, worker } from '../support/kit/two-copies.js';
 import { eventually } from '../support/waiting.js';
 
-type Library = typeof here;
+const copies = useTwoCopies();
 
-const bed = useBed();
-let there: Copy;
+describe('what another copy decorates and injects', () => {
+  useKitBed();
 
-beforeAll(async () => {
-  there = await loadCopy();
-});
-
-function moduleOf(copy: Library, options: DelayQueueModuleOptions = {}): DynamicModule {
-  return copy.DelayQueueModule.forRoot(bed.options(options));
-}
-
-interface Worker {
-  readonly calls: DelayedMessage[];
-  respond: () => unknown;
-}
-
-/** Installs the build in a folder below these tests' dependencies and loads it, as users do. */
-async function install(folder: string): Promise<Library> {
-  const modules = join(folder, 'node_modules');
-  const installed = join(modules, 'nestjs-delay-queue');
-  await cp('dist', join(installed, 'dist'), { recursive: true });
-  await cp('package.json', join(installed, 'package.json'));
-  // vitest would load a file elsewhere, and would resolve the name differently.
-  const entry = join(modules, 'entry.mjs');
-  await writeFile(entry, `export * from 'nestjs-delay-queue';`);
-  return (await import(/* @vite-ignore */ pathToFileURL(entry).href)) as Library;
-}
-
-/** A provider that handles a topic on a connection with the decorator of a copy. */
-function worker(copy: Library, topic: string, connection?: string): Type<Worker> {
-  @Injectable()
-  class Handling implements Worker {
-    readonly calls: DelayedMessage[] = [];
-    respond: () => unknown = () => undefined;
-
-    @copy.DelayedHandler(topic, {
-      attempts: 3,
-      backoff: { type: 'fixed', delay: 1 },
-      ...(connection && { connection }),
-    })
-    handle(_payload: unknown, message: DelayedMessage): unknown {
-      this.calls.push(message);
-      return this.respond();
-    }
-  }
-  return Handling;
-}
-
-/** Starts an application whose handler was made with the other copy, and publishes a message. */
-async function start(error: Error) {
-  const Jobs = worker(there, 'jobs');
-  const app = await bed.start({ providers: [Jobs] });
-  const jobs = app.get(Jobs);
-  jobs.respond = () => {
-    // Succeeds at the third call, if there is one.
-    if (jobs.calls.length < 3) throw error;
-  };
-  await app.producer.publish('jobs', 1, { id: 'one' });
-  return { app, jobs };
-}
-
-describe('a handler of another copy', () => {
-  it('is called once if it throws an UnrecoverableError, and the message is a dead letter', async () => {
-    const { app, jobs } = await start(new there.UnrecoverableError('no use'));
-    const { failure } = await app.events.dead.first();
-    expect(failure).toMatchObject({ reason: 'unrecoverable', message: 'no use' });
-    expect(jobs.calls).toHaveLength(1);
+  it('is found and works, and is told of dead letters', async () => {
+    const { work, harness } = await bootWorker(copies);
+    await work.producer.publish('jobs', 21);
+    await harness.settle();
+    expect(work.calls.map(({ payload }) => payload)).toEqual([42]);
+    work.respond = throws(new copies.there.UnrecoverableError('no use'));
+    await work.producer.publish('jobs', 1, { id: 'one' });
+    await harness.settle();
+    expect(work.letters).toMatchObject([{ id: 'one', failure: { reason: 'unrecoverable' } }]);
   });
 
-  it('spends no attempt if it throws a RetryLaterError', async () => {
-    const { app, jobs } = await start(new there.RetryLaterError(1));
-    await app.events.acked.first();
-    expect(jobs.calls.map(({ attempt }) => attempt)).toEqual([1, 1, 1]);
+  it('is what the testing module exports, too', async () => {
+    @Injectable()
+    class Deep {
+      constructor(@Inject(copies.there.DelayQueueHarness) readonly harness: DelayQueueHarness) {}
+    }
+    @Module({ providers: [Deep], exports: [Deep] })
+    class DeepModule {}
+    const { module } = await boot({ imports: [copies.here.DelayQueueTestingModule.forRoot(), DeepModule] });
+    expect(module.get(Deep).harness).toBe(module.get(copies.here.DelayQueueHarness));
+  });
+
+  it('is the same instance for every copy, of each class that a module exports', async () => {
+    const { module } = await bootWorker(copies);
+    expect(module.get(copies.there.DelayQueueProducer)).toBe(module.get(copies.here.DelayQueueProducer));
+    expect(module.get(copies.there.DelayQueueAdmin)).toBe(module.get(copies.here.DelayQueueAdmin));
+    expect(module.get(copies.there.DelayQueueEvents)).toBe(module.get(copies.here.DelayQueueEvents));
+    expect(module.get(copies.there.DelayQueueHealth)).toBe(module.get(copies.here.DelayQueueHealth));
+    expect(module.get(copies.there.DELAY_QUEUE_REDIS)).toBe(module.get(copies.here.DELAY_QUEUE_REDIS));
+    expect(module.get(copies.there.DelayQueueHarness)).toBe(module.get(copies.here.DelayQueueHarness));
+  });
+
+  it('is what a test has put in the place of the class of the module', async () => {
+    const fake = { publish: () => 'fake' };
+    const { module } = await bootBuilt(
+      Test.createTestingModule({
+        imports: [copies.here.DelayQueueTestingModule.forRoot()],
+        providers: [worker(copies.there)],
+      })
+        .overrideProvider(copies.here.DelayQueueProducer)
+        .useValue(fake),
+    );
+    expect(module.get(copies.there.DelayQueueProducer)).toBe(fake);
+  });
+});
+
+describe('a copy that is loaded late', () => {
+  useKitBed();
+
+  it('is served if the application is created after it', async () => {
+    const queue = copies.here.DelayQueueTestingModule.forRoot();
+    const late = await loadCopy();
+    const { module } = await boot({ imports: [queue], providers: [worker(late)] });
+    expect(module.get(late.DelayQueueProducer)).toBe(module.get(copies.here.DelayQueueProducer));
+    expect(module.get(late.DelayQueueHarness)).toBe(module.get(copies.here.DelayQueueHarness));
+  });
+
+  it('is served by DelayQueueModule too, to those who import it', async () => {
+    const queue = copies.here.DelayQueueModule.forRootAsync({ isGlobal: false, useFactory: () => ({}) });
+    const late = await loadCopy();
+    const Worker = worker(late);
+    @Module({ imports: [queue], providers: [Worker], exports: [Worker] })
+    class FeatureModule {}
+    const harness = new copies.here.DelayQueueHarness();
+    const { module } = await boot({ imports: [FeatureModule] }, harness);
+    expect(module.get(Worker).producer).toBeInstanceOf(copies.here.DelayQueueProducer);
+  });
+
+  it('is warned of as soon as it is loaded, which explains what Nest cannot inject', async () => {
+    forgetCopies();
+    const only = await loadCopy();
+    const { module, logs } = await boot({ imports: [only.DelayQueueTestingModule.forRoot()] });
+    expect(logs.warnings).toEqual([]);
+
+    const late = await loadCopy();
+    expect(logs.warnings).toEqual([expect.stringContaining('2 copies of nestjs-delay-queue')]);
+    expect(logs.warnings[0]).toContain('only be injected if the copy was loaded before the application was created');
+    @Module({ providers: [worker(late)] })
+    class LateModule {}
+    const loading = module.get(LazyModuleLoader).load(() => LateModule);
+    await expect(loading).rejects.toThrow("can't resolve dependencies of the Worker (?)");
+  });
+});
+
+describe('the testing kit of another copy', () => {
+  useKitBed();
+
+  it('replaces what the module has', async () => {
+    const Worker = worker(copies.here);
+    const harness = new copies.there.DelayQueueHarness({ now: START });
+    const { module } = await boot(
+      {
+        imports: [copies.here.DelayQueueModule.forRoot({ redis: 'redis://127.0.0.1:1' })],
+        providers: [Worker],
+      },
+      harness,
+    );
+    const work = module.get(Worker);
+    work.respond = ({ attempt }) => attempt < 2 && Promise.reject(new Error('not yet'));
+    await work.producer.publish('jobs', 4, { delay: '7d' });
+    await harness.advance('8d');
+    expect(work.calls.map(({ payload, attempt }) => [payload, attempt])).toEqual([
+      [8, 1],
+      [8, 2],
+    ]);
+  });
+
+  it('says so if it is of another version', async () => {
+    const other = await loadVersion('9.8.7');
+    const builder = Test.createTestingModule({ imports: [copies.here.DelayQueueModule.forRoot()] });
+    const compiling = new other.DelayQueueHarness().override(builder).compile();
+    await expect(compiling).rejects.toThrow(
+      `The testing kit is that of nestjs-delay-queue 9.8.7, and the application imports DelayQueueModule of ${VERSION}`,
+    );
+    await expect(compiling).rejects.toBeInstanceOf(copies.here.ConfigurationError);
+  });
+});
+
+describe('faces of several copies', () => {
+  useKitBed();
+
+  it('the health indicator of another copy finds the health of the module', async () => {
+    const { DelayQueueHealthIndicator } = await import('nestjs-delay-queue/terminus');
+    const { module } = await boot({
+      imports: [copies.here.DelayQueueTestingModule.forRoot(), TerminusModule],
+      providers: [DelayQueueHealthIndicator],
+    });
+    expect(await module.get(DelayQueueHealthIndicator).isHealthy('queue')).toMatchObject({ queue: { status: 'up' } });
+  });
+
+  it('the warning of several copies comes once, with what each is and where it lies', async () => {
+    const other = await loadVersion('9.8.7');
+    const booted = [];
+    for (const copy of [copies.here, copies.there, copies.here, other]) {
+      booted.push(
+        await boot({
+          imports: [copy.DelayQueueTestingModule.forRoot(), copy.DelayQueueTestingModule.forRoot({ name: 'billing' })],
+        }),
+      );
+    }
+    const warnings = booted.flatMap(({ logs }) => logs.warnings);
+    const folder = String.raw` in \S+/lib`;
+    const mine = `${VERSION.replaceAll('.', String.raw`\.`)}${folder}`;
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        String.raw`^3 copies .+ in this process: ${mine}; ${mine}; 9\.8\.7${folder}\. They work together`,
+      ),
+    ]);
   });
 });
 
 describe('modules of two copies in one application', () => {
+  const bed = useBed();
+  type Side = keyof typeof copies;
+
+  const moduleOf = (side: Side, name?: string): DynamicModule =>
+    copies[side].DelayQueueModule.forRoot(bed.options(name === undefined ? {} : { name }));
+
   it('serve one connection each, with handlers and injections of both copies', async () => {
-    const Jobs = worker(there, 'jobs');
-    const Invoices = worker(here, 'invoices', 'billing');
-    @Injectable()
-    class Publishing {
-      constructor(
-        @Inject(there.DelayQueueProducer) readonly main: DelayQueueProducer,
-        @here.InjectDelayQueueProducer('billing') readonly billing: DelayQueueProducer,
-      ) {}
-    }
+    const Jobs = worker(copies.there);
+    const Invoices = worker(copies.here, 'invoices', 'billing');
     const app = await bed.compileWith({
-      imports: [moduleOf(here), moduleOf(there, { name: 'billing' })],
-      providers: [Jobs, Invoices, Publishing],
+      imports: [moduleOf('here'), moduleOf('there', 'billing')],
+      providers: [Jobs, Invoices],
     });
     await app.nest.init();
 
-    const { main, billing } = app.get(Publishing);
-    await Promise.all([main.publish('jobs', 1), billing.publish('invoices', 2)]);
-    await eventually(() => {
-      expect(app.get(Jobs).calls).toHaveLength(1);
-      expect(app.get(Invoices).calls).toHaveLength(1);
-    });
+    for (const [Worker, topic] of [
+      [Jobs, 'jobs'],
+      [Invoices, 'invoices'],
+    ] as const) {
+      await app.get(Worker).producer.publish(topic, 1);
+      await eventually(() => expect(app.get(Worker).calls).toHaveLength(1));
+    }
   });
 
-  it.each([
-    ['first', (): DynamicModule[] => [moduleOf(here), moduleOf(there)]],
-    ['last', (): DynamicModule[] => [moduleOf(there), moduleOf(here)]],
-  ])('of one connection, its own %s, act as one: the first consumes, and all inject it', async (_, imports) => {
-    const Jobs = worker(there, 'jobs');
+  it.each<[place: string, sides: Side[]]>([
+    ['first', ['here', 'there']],
+    ['last', ['there', 'here']],
+  ])('of one connection, its own %s, act as one: the first consumes, and all inject it', async (_, sides) => {
+    const { here, there } = copies;
+    const Jobs = worker(there);
     @Injectable()
     class Watching {
       readonly acked: string[] = [];
 
       constructor(
-        readonly events: DelayQueueEvents,
-        readonly producer: DelayQueueProducer,
+        @Inject(here.DelayQueueEvents) readonly events: DelayQueueEvents,
+        @Inject(here.DelayQueueProducer) readonly producer: DelayQueueProducer,
         @Inject(there.DelayQueueEvents) readonly theirEvents: DelayQueueEvents,
         @Inject(there.DelayQueueProducer) readonly theirProducer: DelayQueueProducer,
       ) {
         events.acked.subscribe(({ id }) => this.acked.push(id));
       }
     }
-    const app = await bed.compileWith({ imports: imports(), providers: [Jobs, Watching] });
+    const app = await bed.compileWith({ imports: sides.map((side) => moduleOf(side)), providers: [Jobs, Watching] });
     await app.nest.init();
     expect(app.logs.warnings).toContainEqual(expect.stringContaining('imported more than once'));
 
@@ -151,11 +228,11 @@ describe('modules of two copies in one application', () => {
     expect(app.get(Jobs).calls).toHaveLength(1);
   });
 
-  it.each(['default', 'billing'])('leave nothing open if connection %s fails the boot', async (connection) => {
+  it.each([undefined, 'billing'])('leave nothing open if connection %s fails the boot', async (connection) => {
     const error = await bed.failingBoot(async () =>
       bed.compileWith({
-        imports: [moduleOf(here), moduleOf(there, { name: 'billing' })],
-        providers: [worker(here, 'jobs', connection), worker(there, 'jobs', connection)],
+        imports: [moduleOf('here'), moduleOf('there', 'billing')],
+        providers: [worker(copies.here, 'jobs', connection), worker(copies.there, 'jobs', connection)],
       }),
     );
     expect(error.message).toContain("Topic 'jobs' has two handlers in this process");
@@ -163,73 +240,76 @@ describe('modules of two copies in one application', () => {
   });
 });
 
+/** A folder that finds the dependencies of these tests. */
+async function newFolder(name: string): Promise<string> {
+  forgetCopies();
+  const folder = await mkdtemp(join(inject('runFolder'), name));
+  await symlink(resolve('node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+/** Installs the build in a folder and loads it, as users do. */
+async function install(folder: string): Promise<Library> {
+  const modules = join(folder, 'node_modules');
+  const installed = join(modules, 'nestjs-delay-queue');
+  await cp('dist', join(installed, 'dist'), { recursive: true });
+  await cp('package.json', join(installed, 'package.json'));
+  // vitest would load a file elsewhere, and would resolve the name differently.
+  const entry = join(modules, 'entry.mjs');
+  await writeFile(entry, `export * from 'nestjs-delay-queue';`);
+  return load(entry);
+}
+
+async function load(file: string): Promise<Library> {
+  return (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Library;
+}
+
+async function start(app: Library, ...workers: ReturnType<typeof worker>[]) {
+  const imports = [app.DelayQueueModule.forRoot({ redis: 'embedded:' })];
+  const { module, logs } = await boot({ imports, providers: workers });
+  return { module, logs, work: workers.map((Worker) => module.get(Worker)) };
+}
+
 describe('built copies', () => {
-  beforeEach(forgetCopies);
-  afterEach(forgetCopies);
+  useKitBed();
 
   it('work together, in several folders, and one warning says where they are', async () => {
-    const folder = await mkdtemp(join(inject('runFolder'), 'copies '));
-    await symlink(resolve('node_modules'), join(folder, 'node_modules'));
+    const folder = await newFolder('copies ');
     const [app, plugin] = [await install(join(folder, 'app')), await install(join(folder, 'plugin'))];
-    const Jobs = worker(app, 'jobs');
-    const Invoices = worker(plugin, 'invoices');
-    const logs = new LogBook();
+    const warnings: string[] = [];
     for (let i = 1; i <= 2; i++) {
-      const imports = [moduleOf(app)];
-      const module = await Test.createTestingModule({ imports, providers: [Jobs, Invoices] })
-        .setLogger(logs)
-        .compile();
-      await module.init();
-      await module.get(app.DelayQueueProducer).publish('jobs', i);
-      await module.get(plugin.DelayQueueProducer).publish('invoices', i);
-      await eventually(() => {
-        expect(module.get(Jobs).calls).toHaveLength(1);
-        expect(module.get(Invoices).calls).toHaveLength(1);
-      });
+      const { module, work, logs } = await start(app, worker(app), worker(plugin, 'invoices'));
+      for (const [place, topic] of ['jobs', 'invoices'].entries()) await work[place]?.producer.publish(topic, i);
+      await eventually(() => expect(work.map(({ calls }) => calls.length)).toEqual([1, 1]));
+      warnings.push(...logs.warnings.filter((line) => line.includes('copies')));
       await module.close();
     }
-    const [warning, ...others] = logs.warnings.filter((line) => line.includes('copies'));
-    expect(others).toEqual([]);
     const place = (name: string): string => `${folder}/${name}/node_modules/nestjs-delay-queue`;
-    expect(warning).toContain(
-      `2 copies of nestjs-delay-queue are loaded in this process: ` +
-        `${VERSION} in ${place('app')}; ${VERSION} in ${place('plugin')}. `,
-    );
+    expect(warnings).toEqual([
+      expect.stringContaining(
+        `2 copies of nestjs-delay-queue are loaded in this process: ` +
+          `${VERSION} in ${place('app')}; ${VERSION} in ${place('plugin')}. `,
+      ),
+    ]);
   });
 
   it('work together if one of them was bundled', async () => {
-    const folder = await mkdtemp(join(inject('runFolder'), 'bundled '));
-    await symlink(resolve('node_modules'), join(folder, 'node_modules'));
+    const folder = await newFolder('bundled ');
     const app = await install(join(folder, 'app'));
     const input = join(folder, 'app/node_modules/plugin.mjs');
-    await writeFile(
-      input,
-      `export { DelayedHandler, DelayQueueProducer, UnrecoverableError } from 'nestjs-delay-queue';`,
-    );
+    const names = 'DelayedHandler, DelayQueueProducer, Message, OnDeadLetter, Payload, UnrecoverableError';
+    await writeFile(input, `export { ${names} } from 'nestjs-delay-queue';`);
     const file = join(folder, 'plugin/node_modules/plugin.mjs');
     const external = /^(?!.*nestjs-delay-queue)[^./]/;
-    await build({
-      input,
-      platform: 'node',
-      external,
-      output: { file, codeSplitting: false, minify: true },
-    });
-    const plugin = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Library;
+    await build({ input, platform: 'node', external, output: { file, codeSplitting: false, minify: true } });
+    const plugin = await load(file);
 
-    const Jobs = worker(plugin, 'jobs');
-    const logs = new LogBook();
-    const module = await Test.createTestingModule({ imports: [moduleOf(app)], providers: [Jobs] })
-      .setLogger(logs)
-      .compile();
-    await module.init();
-    const jobs = module.get(Jobs);
-    jobs.respond = () => {
-      throw new plugin.UnrecoverableError('no use');
-    };
-    await module.get(plugin.DelayQueueProducer).publish('jobs', 1);
+    const { work, logs } = await start(app, worker(plugin));
+    const [jobs] = work;
+    if (jobs) jobs.respond = throws(new plugin.UnrecoverableError('no use'));
+    await jobs?.producer.publish('jobs', 1);
     await eventually(() => expect(logs.errors.join()).toContain('is dead (unrecoverable)'));
-    expect(jobs.calls).toHaveLength(1);
-    await module.close();
+    expect(jobs?.calls).toHaveLength(1);
     expect(logs.warnings).toContainEqual(expect.stringContaining(`${VERSION} in ${folder}/plugin/node_modules.`));
   });
 });

@@ -1,256 +1,152 @@
-import { Injectable } from '@nestjs/common';
-import { type DelayedMessage, DelayedHandler, type TopicOptions } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
+import { DelayQueueAdmin, type TopicOptions } from 'nestjs-delay-queue';
 import { useBed } from '../support/app/bed.js';
-import { Recorder } from '../support/app/recorder.js';
-import { eventually } from '../support/waiting.js';
+import { Jobs } from '../support/app/jobs.js';
+import { MINUTE, START, start as startKit, useKitBed } from '../support/kit/kit-bed.js';
 
-const HOUR = 3_600_000;
-
-@Injectable()
-class Payments extends Recorder {
-  @DelayedHandler('payments')
-  async collect(payload: unknown, message: DelayedMessage) {
-    return this.take(payload, message);
-  }
-}
-
-const bed = useBed();
-
-async function start(defaults: TopicOptions = {}) {
-  const app = await bed.start({
-    providers: [Payments],
-    options: {
-      defaults: { partitions: 1, backoff: { type: 'fixed', delay: 5 }, ...defaults },
-      consumer: { shutdownTimeout: '1s' },
-    },
-  });
-  const { producer, events, logs } = app;
-  return { producer, events, logs, payments: app.get(Payments), partition: bed.partition('payments') };
-}
-
-/** Keys that hold data of a message. */
-async function messageKeys(): Promise<string[]> {
-  return (await bed.keys()).filter((key) => /:(dead|messages|errors|deliveries)$/.test(key));
+async function start(settings: TopicOptions = {}) {
+  const bed = await startKit({ options: { topics: { jobs: { partitions: 1, ...settings } } } });
+  return { ...bed, died: bed.tape('dead') };
 }
 
 describe('a dead letter', () => {
+  useKitBed();
+
   it('keeps payload, headers, the number of attempts, and the last error with its stack', async () => {
-    const { producer, events, payments, partition } = await start({ attempts: 3 });
-    payments.respond = (_payload, { attempt }) => {
+    const { harness, producer, admin, jobs, died } = await start();
+    jobs.respond = (_, { attempt }) => {
       throw Object.assign(new RangeError(`failed ${attempt} times`), { code: 'E_BALANCE' });
     };
-    const before = await bed.time();
-    await producer.publish('payments', { amount: 5, note: 'ü' }, { id: 'a', headers: { trace: 'abc' } });
-    const event = await events.dead.first();
-    const after = await bed.time();
+    const payload = { amount: 5, note: 'ü' };
+    await producer.publish('jobs', payload, { id: 'a', headers: { trace: 'abc' } });
+    await harness.advance('1h');
 
-    const expected = { reason: 'failed', name: 'RangeError', message: 'failed 3 times', code: 'E_BALANCE' };
-    expect(event).toMatchObject({ topic: 'payments', partition: 0, id: 'a', key: 'a', attempt: 3, failure: expected });
-    expect(event.failure.stack).toContain('dead-letters.spec.ts');
-
-    expect(await partition.dead()).toEqual(['a']);
-    expect(await partition.diedAt('a')).toBeGreaterThanOrEqual(Math.floor(before));
-    expect(await partition.diedAt('a')).toBeLessThanOrEqual(after);
-    expect(await partition.payload('a')).toEqual({ amount: 5, note: 'ü' });
-    expect(await partition.headers('a')).toEqual({ trace: 'abc' });
-    expect(await partition.failure('a')).toEqual(event.failure);
-    expect(await partition.spent('a')).toEqual({ deliveries: 3, attempts: 3 });
-    expect(await partition.scheduled()).toEqual([]);
-    expect(await partition.inFlight()).toEqual([]);
+    const failure = { reason: 'failed', name: 'RangeError', message: 'failed 3 times', code: 'E_BALANCE' };
+    expect(died).toMatchObject([{ topic: 'jobs', partition: 0, id: 'a', key: 'a', attempt: 3, failure }]);
+    expect(died[0]?.failure.stack).toContain('dead-letters.spec.ts');
+    expect(await admin.get('jobs', 'a')).toMatchObject({
+      state: 'dead',
+      at: new Date(START.getTime() + 2 * MINUTE),
+      payload,
+      headers: { trace: 'abc' },
+      deliveries: 3,
+      attempts: 3,
+      failure: died[0]?.failure,
+    });
+    expect(await admin.stats('jobs')).toMatchObject({ scheduled: 0, inFlight: 0, dead: 1 });
   });
 
-  it('is logged with topic, id, handler and reason', async () => {
-    const { producer, events, payments, logs } = await start({ attempts: 1 });
-    payments.respond = () => {
-      throw new Error('card declined');
-    };
-    await producer.publish('payments', 1, { id: 'a' });
-    await events.dead.first();
-    expect(logs.errors).toHaveLength(1);
-    for (const part of ["'a'", "'payments'", 'Payments.collect', 'failed', 'card declined']) {
-      expect(logs.errors[0]).toContain(part);
-    }
-  });
-
-  it('keeps the last error even while the message waits for its retry', async () => {
-    const { producer, events, payments, partition } = await start({ backoff: { type: 'fixed', delay: '1h' } });
-    payments.respond = () => {
-      throw new Error('down');
-    };
-    await producer.publish('payments', 1, { id: 'a' });
-    await events.retried.first();
-    expect(await partition.failure('a')).toMatchObject({ reason: 'failed', name: 'Error', message: 'down' });
-    expect(await partition.spent('a')).toEqual({ deliveries: 1, attempts: 1 });
-  });
-
-  it('leaves nothing behind if a retry succeeds', async () => {
-    const { producer, events, payments, partition } = await start();
-    payments.respond = (_payload, { attempt }) => {
-      if (attempt < 3) throw new Error('down');
-    };
-    await producer.publish('payments', 1, { id: 'a' });
-    expect(await events.acked.first()).toMatchObject({ attempt: 3 });
-    expect(await partition.envelope('a')).toBeUndefined();
-    expect(await partition.failure('a')).toBeUndefined();
-    expect(await bed.redis.exists(partition.key('deliveries'))).toBe(0);
-    expect(await partition.dead()).toEqual([]);
-  });
-
-  it('is kept up to the configured number, of which the latest are kept', async () => {
-    const { producer, events, payments, partition } = await start({ attempts: 1, deadLetter: { maxCount: 2 } });
-    payments.respond = () => {
+  it('is kept within the limits of number and age', async () => {
+    const { harness, producer, jobs } = await start({ deadLetter: { maxCount: 2, maxAge: '1h' } });
+    jobs.respond = () => {
       throw new Error('down');
     };
     for (const id of ['a', 'b', 'c', 'd']) {
-      await producer.publish('payments', 1, { id });
-      await events.dead.first((event) => event.id === id);
+      await producer.publish('jobs', 1, { id, attempts: 1 });
+      await harness.settle();
     }
-    await eventually(async () => expect(await partition.dead()).toEqual(['c', 'd']));
-    expect(await partition.envelope('a')).toBeUndefined();
-    expect(await partition.failure('a')).toBeUndefined();
-    expect(await partition.envelope('d')).toBeDefined();
+    await harness.advance('59m');
+    expect(harness.deadLetters('jobs').map(({ id }) => id)).toEqual(['c', 'd']);
+    await harness.advance('2m');
+    expect(harness.deadLetters('jobs')).toEqual([]);
   });
 
-  it('is removed once it is older than configured', async () => {
-    const { producer, events, payments } = await start({ attempts: 1, deadLetter: { maxAge: '100ms' } });
-    payments.respond = () => {
-      throw new Error('down');
+  it('may come of whatever a handler throws', async () => {
+    const unreadable = Object.defineProperty(new Error('hidden'), 'message', {
+      get: () => {
+        throw new Error('not to be read');
+      },
+    });
+    const thrown: readonly unknown[] = ['no money', undefined, null, { status: 402 }, Symbol('no'), unreadable];
+    const { harness, producer, jobs, died, tape } = await start();
+    const retried = tape('retried');
+    jobs.respond = (place) => {
+      throw thrown[Number(place)];
     };
-    await producer.publish('payments', 1, { id: 'a' });
-    await events.dead.first();
-    await eventually(async () => expect(await messageKeys()).toEqual([]));
+    for (const place of thrown.keys()) {
+      await producer.publish('jobs', place, { attempts: 2 });
+      await harness.advance('1m');
+    }
+
+    expect(retried.map(({ error }) => error)).toEqual(thrown);
+    expect(died.map(({ failure }) => failure)).toEqual([
+      { reason: 'failed', name: 'string', message: "'no money'" },
+      { reason: 'failed', name: 'undefined', message: 'undefined' },
+      { reason: 'failed', name: 'object', message: 'null' },
+      { reason: 'failed', name: 'object', message: '{ status: 402 }' },
+      { reason: 'failed', name: 'symbol', message: 'Symbol(no)' },
+      expect.objectContaining({ reason: 'failed' }),
+    ]);
+  });
+
+  it('is made of a message that is too late, whose handler is not called', async () => {
+    const { harness, producer, admin, jobs, died } = await start();
+    await producer.publish('jobs', 1, { id: 'in time' });
+    await harness.settle();
+    await admin.pause('jobs');
+    await producer.publish('jobs', 2, { id: 'late', expireAfter: '30m' });
+    await harness.advance('1h');
+    await admin.resume('jobs');
+    await harness.settle();
+
+    expect(died).toMatchObject([{ id: 'late', failure: { reason: 'expired' } }]);
+    expect(died[0]?.failure.message).toMatch(/30 minutes.* 3600000 ms/);
+    expect(jobs.ids).toEqual(['in time']);
+    const stored = { state: 'dead', payload: 2, deliveries: 1, attempts: 0 };
+    expect(await admin.get('jobs', 'late')).toMatchObject(stored);
   });
 });
 
-describe('what a handler throws', () => {
-  it.each([
-    { what: 'a string', thrown: 'no money', failure: { name: 'string', message: "'no money'" } },
-    { what: 'nothing', thrown: undefined, failure: { name: 'undefined', message: 'undefined' } },
-    { what: 'null', thrown: null, failure: { name: 'object', message: 'null' } },
-    { what: 'an object', thrown: { status: 402 }, failure: { name: 'object', message: '{ status: 402 }' } },
-    { what: 'a symbol', thrown: Symbol('no'), failure: { name: 'symbol', message: 'Symbol(no)' } },
-  ])('may be $what', async ({ thrown, failure }) => {
-    const { producer, events, payments, partition } = await start({ attempts: 2 });
-    payments.respond = () => {
-      throw thrown;
-    };
-    await producer.publish('payments', 1, { id: 'a' });
-    expect((await events.retried.first()).error).toBe(thrown);
-    expect((await events.dead.first()).failure).toEqual({ reason: 'failed', ...failure });
-    expect(await partition.failure('a')).toEqual({ reason: 'failed', ...failure });
-  });
+describe('on Redis, a message', () => {
+  const bed = useBed();
 
-  it('may be an error with megabytes of text, of which the beginning is kept', async () => {
-    const { producer, events, payments, partition } = await start({ attempts: 1 });
-    payments.respond = () => {
-      throw new Error('long'.repeat(1_000_000));
-    };
-    await producer.publish('payments', 1, { id: 'a' });
-    await events.dead.first();
-    const failure = await partition.failure('a');
-    expect(failure?.['message']).toMatch(/^(long)+$/);
-    expect(JSON.stringify(failure).length).toBeLessThan(20_000);
-  });
+  async function startJobs() {
+    const defaults = { partitions: 1, backoff: { type: 'fixed', delay: 5 } } as const;
+    const app = await bed.start({ providers: [Jobs], options: { defaults } });
+    const { producer, events, logs } = app;
+    const admin = app.get(DelayQueueAdmin);
+    // What is published is not delivered before the test has written what it wants to.
+    await admin.pause('jobs');
+    return { producer, events, logs, admin, jobs: app.get(Jobs), partition: bed.partition('jobs') };
+  }
 
-  it('may be an error that cannot be read', async () => {
-    const { producer, events, payments } = await start({ attempts: 2 });
-    payments.respond = () => {
-      throw Object.defineProperty(new Error('hidden'), 'message', {
-        get: () => {
-          throw new Error('not to be read');
-        },
-      });
-    };
-    await producer.publish('payments', 1, { id: 'a' });
-    expect((await events.dead.first()).failure.reason).toBe('failed');
-  });
-});
-
-describe('expireAfter', () => {
-  it('makes a message that is too late a dead letter without calling the handler', async () => {
-    const { events, payments, partition } = await start();
-    await bed.publishLate('payments', 1, HOUR, { id: 'a', expireAfter: '30m' });
-    const event = await events.dead.first();
-    expect(event).toMatchObject({ id: 'a', failure: { reason: 'expired' } });
-    expect(event.failure.message).toMatch(/30 minutes.* 360\d{4} ms/);
-    expect(payments.calls).toEqual([]);
-    expect(await partition.dead()).toEqual(['a']);
-    expect(await partition.payload('a')).toBe(1);
-    expect(await partition.spent('a')).toEqual({ deliveries: 1, attempts: 0 });
-  });
-
-  it('does not affect messages that are late by less', async () => {
-    const { events } = await start();
-    await bed.publishLate('payments', 1, HOUR, { id: 'a', expireAfter: '2h' });
-    expect(await events.acked.first()).toMatchObject({ id: 'a' });
-  });
-
-  it('of the topic applies to its messages', async () => {
-    const { events } = await start({ expireAfter: '30m' });
-    await bed.publishLate('payments', 1, HOUR);
-    expect((await events.dead.first()).failure.reason).toBe('expired');
-  });
-
-  it('of the message takes precedence over that of the topic', async () => {
-    const { events } = await start({ expireAfter: '30m' });
-    await bed.publishLate('payments', 1, HOUR, { expireAfter: '2h' });
-    expect(await events.acked.first()).toMatchObject({ attempt: 1 });
-  });
-});
-
-describe('a message whose last attempt ended with its process', () => {
-  it('is a dead letter with the error of the previous attempt, and spends no attempt beyond the last', async () => {
-    const { producer, events, payments, partition } = await start();
-    const { dueAt } = await producer.publish('payments', 1, { id: 'a', delay: 300, attempts: 2 });
+  it('whose last attempt ended with its process is dead with its previous error, and spends no more attempts', async () => {
+    const { producer, events, admin, jobs, partition } = await startJobs();
+    const { dueAt } = await producer.publish('jobs', 1, { id: 'a', attempts: 2 });
     const before = { reason: 'failed', name: 'Error', message: 'down' };
     await bed.redis.hset(partition.key('deliveries'), 'a', `0 2 2 ${dueAt.getTime()}`);
     await bed.redis.hset(partition.key('errors'), 'a', JSON.stringify(before));
+    await admin.resume('jobs');
 
     const { failure } = await events.dead.first();
     expect(failure).toMatchObject({ reason: 'crashed', lastError: before });
     expect(failure.message).toContain('Attempt 2 was the last');
-    expect(payments.calls).toEqual([]);
+    expect(jobs.calls).toEqual([]);
     expect(await partition.spent('a')).toEqual({ deliveries: 3, attempts: 2 });
   });
-});
 
-describe('a stored message that cannot be read', () => {
-  const unreadable = ['', 'garbage{', '"text"', '{}', '[]', '["x", 1]', '[1]', '[1, 2, {"b": 3}]', '\u0000\uFFFD'];
-
-  it('becomes a dead letter unchanged, and blocks nothing', async () => {
-    const { producer, events, payments, partition } = await start();
-    const deliverAt = (await bed.time()) + 400;
-    const ids = unreadable.map((_, i) => `bad-${i}`);
-    for (const id of [...ids, 'good']) await producer.publish('payments', id, { id, deliverAt });
-    await bed.redis.hset(partition.key('messages'), Object.fromEntries(unreadable.map((raw, i) => [`bad-${i}`, raw])));
-
-    await events.acked.first(({ id }) => id === 'good');
-    const dead = await events.dead.take(unreadable.length);
-    expect(dead.map(({ id, failure }) => `${id} ${failure.reason}`).toSorted()).toEqual(
-      ids.map((id) => `${id} undecodable`),
-    );
-    expect(payments.ids).toEqual(['good']);
-    expect((await partition.dead()).toSorted()).toEqual(ids);
-    for (const [i, raw] of unreadable.entries()) {
-      expect(await partition.envelope(`bad-${i}`)).toBe(raw);
-      expect(await partition.failure(`bad-${i}`)).toMatchObject({ reason: 'undecodable', name: expect.any(String) });
-      expect(await partition.spent(`bad-${i}`)).toEqual({ deliveries: 1, attempts: 0 });
-    }
-  });
-
-  it('is removed and reported if nothing is stored under its id', async () => {
-    const { producer, events, payments, partition, logs } = await start();
-    const deliverAt = (await bed.time()) + 200;
-    await producer.publish('payments', 'lost', { id: 'lost', deliverAt });
-    await producer.publish('payments', 'good', { id: 'good', deliverAt });
+  it('that cannot be read or is not stored blocks no other; of one that is acknowledged, nothing is left', async () => {
+    const { producer, events, admin, jobs, partition, logs } = await startJobs();
+    jobs.respond = (_, { attempt }) => {
+      if (attempt === 1) throw new Error('down');
+    };
+    for (const id of ['bad', 'lost', 'good']) await producer.publish('jobs', 1, { id });
+    await bed.redis.hset(partition.key('messages'), 'bad', 'garbage{');
     await bed.redis.hdel(partition.key('messages'), 'lost');
+    await admin.resume('jobs');
 
-    await events.acked.first(({ id }) => id === 'good');
-    expect(payments.ids).toEqual(['good']);
-    expect(await partition.scheduled()).toEqual([]);
-    expect(await partition.inFlight()).toEqual([]);
+    expect(await events.dead.first()).toMatchObject({ id: 'bad', failure: { reason: 'undecodable' } });
+    expect(await events.acked.first()).toMatchObject({ id: 'good', attempt: 2 });
+    expect(jobs.ids).toEqual(['good', 'good']);
+    expect(await partition.dead()).toEqual(['bad']);
+    expect(await partition.envelope('bad')).toBe('garbage{');
+    expect(await partition.failure('bad')).toMatchObject({ reason: 'undecodable', name: expect.any(String) });
+    expect(await partition.spent('bad')).toEqual({ deliveries: 1, attempts: 0 });
+    for (const name of ['messages', 'errors', 'deliveries']) {
+      expect(await bed.redis.hkeys(partition.key(name))).toEqual(['bad']);
+    }
+    expect([await partition.scheduled(), await partition.inFlight()]).toEqual([[], []]);
     expect(await bed.redis.hget(partition.key('meta'), 'repaired')).toBe('1');
-    expect(logs.warnings.join()).toContain("'payments'");
+    expect(logs.warnings.join()).toContain("'jobs'");
   });
 });

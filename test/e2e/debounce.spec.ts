@@ -1,47 +1,54 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { PublishedMessage } from 'nestjs-delay-queue';
-import { expect, it } from 'vitest';
-import { useBed } from '../support/app/bed.js';
-import { Jobs } from '../support/app/jobs.js';
+import { describe, expect, it } from 'vitest';
+import { SECOND, START, start, useKitBed } from '../support/kit/kit-bed.js';
 
-const MAX_WAIT = 200;
+useKitBed();
 
-/** What a publish was answered, and the time of Redis before and after it. */
-interface Publish extends PublishedMessage {
-  readonly before: number;
-  readonly after: number;
-}
+describe('a message that is replaced every 100 ms, with a delay of 1 s and maxWait: 2s', () => {
+  it('comes every 2 s, as it was published last, and each publish says when', async () => {
+    const { harness, producer, jobs } = await start();
+    const answers: unknown[] = [];
+    for (let at = 0; at < 5 * SECOND; at += 100) {
+      const options = { id: 'a', delay: '1s', onDuplicate: 'replace', maxWait: '2s' } as const;
+      const { dueAt, duplicate } = await producer.publish('jobs', `at ${at}`, options);
+      if (at % 800 === 0) answers.push([at, dueAt.getTime() - START.getTime(), duplicate]);
+      await harness.advance(100);
+    }
+    await harness.advance('1h');
 
-const bed = useBed();
+    expect(answers).toEqual([
+      [0, 1000, false],
+      [800, 1800, true],
+      [1600, 2000, true],
+      [2400, 3400, true],
+      [3200, 4000, true],
+      [4000, 5000, false],
+      [4800, 5800, true],
+    ]);
+    expect(
+      jobs.calls.map(({ payload, at, message }) => [at.getTime() - START.getTime(), payload, message.attempt]),
+    ).toEqual([
+      [2000, 'at 1900', 1],
+      [4000, 'at 3900', 1],
+      [5900, 'at 4900', 1],
+    ]);
+  });
 
-it('a message that is replaced all the time comes again and again within its longest wait, as it was published last', async () => {
-  const { app, producer } = await startJobs();
-  const jobs = app.get(Jobs);
-  const published: Publish[] = [];
-  /** All that one delivery stands for have its due time. */
-  const byDueTime = new Map<number, Publish[]>();
-  while (jobs.calls.length < 3) {
-    const before = await bed.time();
-    // Only the longest wait can make it due while the test runs.
-    const options = { id: 'a', delay: '1h', onDuplicate: 'replace', maxWait: MAX_WAIT } as const;
-    const result = await producer.publish('jobs', published.length, options);
-    const publish = { ...result, before, after: await bed.time() };
-    published.push(publish);
-    byDueTime.set(publish.dueAt.getTime(), [...(byDueTime.get(publish.dueAt.getTime()) ?? []), publish]);
-    await sleep(10);
-  }
+  it('counts anew behind an attempt that failed, whose retry it replaces', async () => {
+    const { harness, producer, jobs } = await start();
+    jobs.respond = (payload) => {
+      if (payload === 'first') throw new Error('the mail server is down');
+    };
+    const options = { id: 'a', delay: '1s', onDuplicate: 'replace', maxWait: '2s' } as const;
+    await producer.publish('jobs', 'first', options);
+    await harness.advance('2s');
+    // The retry would be a minute later, and maxWait is over.
+    const { dueAt } = await producer.publish('jobs', 'second', options);
+    await harness.advance('1h');
 
-  for (const { payload, message } of jobs.calls.slice(0, 3)) {
-    const group = byDueTime.get(message.dueAt.getTime());
-    const [begin, end] = [group?.at(0), group?.at(-1)];
-    if (!begin || !end) throw new Error(`No publish said ${message.dueAt.toISOString()}.`);
-    expect(payload).toBe(published.indexOf(end));
-    expect(begin.dueAt.getTime()).toBeGreaterThanOrEqual(begin.before + MAX_WAIT);
-    expect(begin.dueAt.getTime()).toBeLessThanOrEqual(Math.ceil(begin.after) + MAX_WAIT);
-  }
+    expect(dueAt.getTime() - START.getTime()).toBe(3000);
+    expect(jobs.calls.map(({ payload, message }) => [payload, message.attempt])).toEqual([
+      ['first', 1],
+      ['second', 1],
+    ]);
+  });
 });
-
-async function startJobs() {
-  const app = await bed.start({ providers: [Jobs], options: { defaults: { partitions: 1 } } });
-  return { app, producer: app.producer };
-}

@@ -1,131 +1,185 @@
-import { Injectable } from '@nestjs/common';
-import { type DelayedMessage, DelayedHandler } from 'nestjs-delay-queue';
-import { EMPTY, type Observable, Subject, map, of, throwError, timer } from 'rxjs';
+import { type CallHandler, Inject, Injectable, type NestInterceptor, Scope, UseInterceptors } from '@nestjs/common';
+import { DelayedHandler, type DelayedMessage, OnDeadLetter } from 'nestjs-delay-queue';
+import type { HarnessOptions } from 'nestjs-delay-queue/testing';
+import { EMPTY, type Observable, Subject, defer, map, merge, of, throwError, timer } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { useBed } from '../support/app/bed.js';
+import { start as boot, useKitBed } from '../support/kit/kit-bed.js';
 import { eventually } from '../support/waiting.js';
 
-/** Topics have the name of what their handler returns. */
+class Passing implements NestInterceptor {
+  intercept(_: unknown, next: CallHandler): Observable<unknown> {
+    return next.handle();
+  }
+}
+
 @Injectable()
-class Results {
-  readonly subject = new Subject<number>();
-  readonly seen: string[] = [];
+class Plain {
+  /** What has run to its end. */
+  readonly ran: string[] = [];
+  respond: () => unknown = () => undefined;
 
-  @DelayedHandler('nothing')
-  nothing(): void {
-    this.seen.push('nothing');
+  @DelayedHandler('results', { attempts: 2, backoff: { type: 'fixed', delay: '1s' } })
+  handle(): unknown {
+    return this.respond();
   }
 
-  @DelayedHandler('value')
-  value(): number {
-    return 42;
+  @OnDeadLetter('results')
+  async hook(): Promise<Observable<unknown>> {
+    return this.later('hook');
   }
 
-  @DelayedHandler('false')
-  false(): boolean {
-    return false;
+  later(name = 'late'): Observable<unknown> {
+    return timer(20).pipe(map(() => this.ran.push(name)));
   }
 
-  @DelayedHandler('promise')
-  async promise(): Promise<string> {
-    await Promise.resolve();
-    return 'done';
-  }
-
-  @DelayedHandler('throws')
-  throws(_payload: unknown, { attempt }: DelayedMessage): void {
-    if (attempt === 1) throw new Error('sync');
-  }
-
-  @DelayedHandler('rejects')
-  async rejects(_payload: unknown, { attempt }: DelayedMessage): Promise<void> {
-    if (attempt === 1) throw new Error('async');
-  }
-
-  @DelayedHandler('observable')
-  observable(): Observable<number> {
-    return of(1, 2, 3);
-  }
-
-  @DelayedHandler('empty-observable')
-  emptyObservable(): Observable<never> {
-    return EMPTY;
-  }
-
-  @DelayedHandler('late-observable')
-  lateObservable(): Observable<string> {
-    return timer(20).pipe(map(() => 'late'));
-  }
-
-  @DelayedHandler('open-observable')
-  openObservable(): Observable<number> {
-    return this.subject;
-  }
-
-  @DelayedHandler('failing-observable')
-  failingObservable(_payload: unknown, { attempt }: DelayedMessage): Observable<number> {
-    return attempt === 1 ? throwError(() => new Error('rx')) : of(1);
+  async *steps(): AsyncGenerator<string> {
+    yield 'half';
+    this.ran.push('late');
   }
 }
 
-const bed = useBed();
+@Injectable()
+@UseInterceptors(Passing)
+class Intercepted extends Plain {}
 
-async function start() {
-  const app = await bed.start({
-    providers: [Results],
-    options: { defaults: { partitions: 1, backoff: { type: 'fixed', delay: 5 } } },
+useKitBed();
+
+describe.each([Plain, Intercepted])('a handler: %o', (Handler) => {
+  async function start(respond: (handler: Plain) => unknown, options: HarnessOptions = {}) {
+    const bed = await boot({ providers: [Handler], ...options });
+    const [acked, retried] = [bed.tape('acked'), bed.tape('retried')];
+    const handler = bed.app.get<Plain>(Handler);
+    handler.respond = () => respond(handler);
+    await bed.producer.publish('results', null, { id: 'a' });
+    return { ...bed, acked, retried, handler, stored: async () => bed.admin.get('results', 'a') };
+  }
+
+  it.each<[what: string, respond: (handler: Plain) => unknown, isLate?: true]>([
+    ['nothing', () => undefined],
+    ['a value', () => 42],
+    ['false', () => false],
+    ['a promise that resolves', async () => 'done'],
+    ['an Observable that completes after some values', () => of(1, 2, 3)],
+    ['an Observable that completes without a value', () => EMPTY],
+    ['an Observable that completes later', (handler) => handler.later(), true],
+    ['a promise of an Observable', async (handler) => handler.later(), true],
+    ['a promise of an Observable without a value', async () => EMPTY],
+    ['a generator', (handler) => handler.steps(), true],
+  ])('acknowledges by returning %s, which is run to its end', async (_, respond, isLate) => {
+    const { harness, acked, retried, handler, stored } = await start(respond);
+    await harness.settle();
+
+    expect(acked).toMatchObject([{ topic: 'results', id: 'a', attempt: 1 }]);
+    expect(handler.ran).toEqual(isLate ? ['late'] : []);
+    expect(retried).toEqual([]);
+    expect(await stored()).toBeUndefined();
   });
-  return { producer: app.producer, events: app.events, results: app.get(Results) };
-}
 
-describe('a handler acknowledges its message', () => {
-  it.each([
-    { how: 'by returning nothing', topic: 'nothing' },
-    { how: 'by returning a value', topic: 'value' },
-    { how: 'by returning false', topic: 'false' },
-    { how: 'by a promise that resolves', topic: 'promise' },
-    { how: 'by an Observable that completes after some values', topic: 'observable' },
-    { how: 'by an Observable that completes without a value', topic: 'empty-observable' },
-    { how: 'by an Observable that completes later', topic: 'late-observable' },
-  ])('$how', async ({ topic }) => {
-    const { producer, events } = await start();
-    await producer.publish(topic, null, { id: 'a' });
-    expect(await events.acked.first()).toMatchObject({ topic, id: 'a', attempt: 1 });
-    expect(await bed.partition(topic).envelope('a')).toBeUndefined();
-    expect(events.retried.past).toEqual([]);
+  it('does not acknowledge before its Observable has completed', async () => {
+    const subject = new Subject<number>();
+    const { harness, stored } = await start(() => subject, { patience: 20 });
+    await eventually(() => expect(subject.observed).toBe(true));
+    subject.next(1);
+    await harness.settle();
+    expect(await stored()).toMatchObject({ state: 'in-flight' });
+    subject.complete();
+    await eventually(async () => expect(await stored()).toBeUndefined());
   });
 
-  it('not before its Observable has completed', async () => {
-    const { producer, events, results } = await start();
-    await producer.publish('open-observable', null, { id: 'a' });
-    await eventually(() => expect(results.subject.observed).toBe(true));
-    results.subject.next(1);
-    await producer.publish('nothing', null, { id: 'b' });
-    await events.acked.first(({ id }) => id === 'b');
-    expect(await bed.partition('open-observable').inFlight()).toEqual(['a']);
-    results.subject.complete();
-    await events.acked.first(({ id }) => id === 'a');
+  const error = new Error('no use');
+
+  it.each<[how: string, respond: () => unknown]>([
+    [
+      'throwing',
+      () => {
+        throw error;
+      },
+    ],
+    ['a promise that rejects', async () => Promise.reject(error)],
+    ['an Observable that fails at once', () => throwError(() => error)],
+    [
+      'an Observable that fails after a value',
+      () =>
+        merge(
+          of(1),
+          defer(async () => Promise.reject(error)),
+        ),
+    ],
+    ['a promise of an Observable that fails', async () => defer(async () => Promise.reject(error))],
+  ])('fails its attempt by %s, and its hook is run to its end', async (_, respond) => {
+    const { harness, acked, retried, handler } = await start(respond);
+    await harness.advance('1m');
+
+    expect(retried).toMatchObject([{ topic: 'results', id: 'a', attempt: 1, error }]);
+    expect(harness.deadLetters('results')).toMatchObject([{ attempts: 2, failure: { message: 'no use' } }]);
+    expect(acked).toEqual([]);
+    await eventually(() => expect(handler.ran).toEqual(['hook']));
   });
 });
 
-describe('a handler fails its attempt', () => {
-  it.each([
-    { how: 'by throwing', topic: 'throws', error: 'sync' },
-    { how: 'by a promise that rejects', topic: 'rejects', error: 'async' },
-    { how: 'by an Observable that fails at once', topic: 'failing-observable', error: 'rx' },
-  ])('$how', async ({ topic, error }) => {
-    const { producer, events } = await start();
-    await producer.publish(topic, null, { id: 'a' });
-    expect(await events.retried.first()).toMatchObject({ topic, id: 'a', attempt: 1, error: new Error(error) });
-    expect(await events.acked.first()).toMatchObject({ topic, id: 'a', attempt: 2 });
-  });
+@Injectable()
+class Impatient implements NestInterceptor {
+  /** Of the latest call. */
+  gaveUp = new Subject<never>();
 
-  it('by an Observable that fails after a value', async () => {
-    const { producer, events, results } = await start();
-    await producer.publish('open-observable', null, { id: 'a' });
-    await eventually(() => expect(results.subject.observed).toBe(true));
-    results.subject.next(1);
-    results.subject.error(new Error('broken'));
-    expect(await events.retried.first()).toMatchObject({ attempt: 1, error: new Error('broken') });
-  });
+  intercept(_: unknown, next: CallHandler): Observable<unknown> {
+    this.gaveUp = new Subject();
+    return merge(next.handle(), this.gaveUp);
+  }
+}
+
+@Injectable()
+class Calls {
+  readonly messages: DelayedMessage[] = [];
+  end: () => void = () => {};
+
+  async add(message: DelayedMessage): Promise<void> {
+    this.messages.push(message);
+    if (message.attempt === 1) await new Promise<void>((resolve) => (this.end = resolve));
+  }
+}
+
+@Injectable()
+class Slow {
+  constructor(@Inject(Calls) private readonly calls: Calls) {}
+
+  @UseInterceptors(Impatient)
+  @DelayedHandler('slow', { backoff: { type: 'fixed', delay: '1s' } })
+  handle(_: unknown, message: DelayedMessage): Promise<void> {
+    return this.calls.add(message);
+  }
+
+  @UseInterceptors(Impatient)
+  @DelayedHandler('timed', { timeout: '1s', attempts: 20, backoff: { type: 'fixed', delay: '1s' } })
+  handleInTime(_: unknown, message: DelayedMessage): Promise<void> {
+    return this.calls.add(message);
+  }
+}
+
+@Injectable({ scope: Scope.REQUEST })
+class Scoped extends Slow {}
+
+describe('an interceptor that gives up', () => {
+  it.each([
+    { topic: 'slow', after: 0, code: 'GIVEN_UP', Handlers: Slow },
+    { topic: 'slow', after: 0, code: 'GIVEN_UP', Handlers: Scoped },
+    { topic: 'timed', after: '2s', code: 'HANDLER_TIMEOUT', Handlers: Slow },
+  ] as const)(
+    'fails the attempt and aborts its signal, and the next one waits until the method has ended: $topic, $Handlers.name',
+    async ({ topic, after, code, Handlers }) => {
+      const { app, harness, producer } = await boot({ providers: [Handlers, Impatient, Calls] });
+      const calls = app.get(Calls);
+      await producer.publish(topic, null);
+      await harness.advance(after);
+      app.get(Impatient).gaveUp.error(new Error('timeout has occurred'));
+      await harness.advance('5s');
+
+      expect(calls.messages).toHaveLength(1);
+      expect(calls.messages[0]?.signal.reason).toMatchObject({ code });
+
+      calls.end();
+      await harness.advance('5s');
+      expect(calls.messages).toHaveLength(2);
+    },
+  );
 });

@@ -1,17 +1,16 @@
-import { NotReplicatedError, PublishManyError } from 'nestjs-delay-queue';
+import { NotReplicatedError } from 'nestjs-delay-queue';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Bed } from '../support/app/bed.js';
 import { Jobs } from '../support/app/jobs.js';
+import { SECOND, start, useKitBed } from '../support/kit/kit-bed.js';
 import type { PrivateRedis } from '../support/servers/redis-server.js';
 import { type ReplicatedRedis, hasReplicas, startReplicated } from '../support/servers/replicated-redis.js';
 
-/** What no test waits for in vain. */
-const PATIENT = { min: 2, timeout: '1m' };
-
-/** For those that wait in vain. */
-const IMPATIENT = { min: 2, timeout: 100 };
-
-describe('publishes with the option replicas', () => {
+describe('on Redis, publishes with the option replicas', () => {
+  /** What no test waits for in vain. */
+  const PATIENT = { min: 2, timeout: '1m' };
+  /** For those that wait in vain. */
+  const IMPATIENT = { min: 2, timeout: 100 };
   let servers: ReplicatedRedis;
   let bed: Bed;
 
@@ -48,10 +47,10 @@ describe('publishes with the option replicas', () => {
     const app = await bed.start({ options: { consumer: false, publishTimeout: '1m' } });
     replica().signal('SIGSTOP');
     const message = { id: 'a', delay: '1h', replicas: IMPATIENT };
-    const error: unknown = await app.producer.publish('jobs', 1, message).catch((reason: unknown) => reason);
-
-    expect(error).toBeInstanceOf(NotReplicatedError);
-    expect(error).toMatchObject({ topic: 'jobs', id: 'a', confirmed: 1, min: 2, timeout: 100 });
+    await expect(app.producer.publish('jobs', 1, message)).rejects.toMatchObject({
+      code: 'NOT_REPLICATED',
+      confirmed: 1,
+    });
     const again = app.producer.publish('jobs', 1, { ...message, replicas: PATIENT, onDuplicate: 'ignore' });
     replica().signal('SIGCONT');
     await expect(again).resolves.toMatchObject({ duplicate: true });
@@ -70,23 +69,67 @@ describe('publishes with the option replicas', () => {
     await failed;
     expect(order).toEqual(['confirmed', 'confirmed', 'in vain']);
   });
+});
 
-  it('tell of each message of publishMany() whether it was confirmed', async () => {
-    const app = await bed.start({ options: { consumer: false } });
-    replica().signal('SIGSTOP');
-    const publishing = app.producer.publishMany('jobs', [
-      { payload: 1, options: { id: 'a', replicas: { min: 1, timeout: '5s' } } },
-      { payload: 2, options: { id: 'b', replicas: IMPATIENT } },
-      { payload: 3, options: { id: 'c' } },
-    ]);
+describe('replicas that are too few', () => {
+  const REPLICAS = { min: 2, timeout: '1s' };
 
-    await expect(publishing).rejects.toThrow(PublishManyError);
-    await expect(publishing).rejects.toMatchObject({
-      results: [
-        { status: 'fulfilled', value: { id: 'a' } },
-        { status: 'rejected', reason: { code: 'NOT_REPLICATED', id: 'b', confirmed: 1 } },
-        { status: 'fulfilled', value: { id: 'c' } },
-      ],
+  useKitBed();
+
+  it('leave a publish unconfirmed; it is stored, and delivered', async () => {
+    const { harness, producer, jobs, elapsed, tape } = await start({ options: { replicas: REPLICAS } });
+    const published = tape('published');
+    harness.setReplicas(1);
+    let rejectedAt: number | undefined;
+    const publishing = producer.publish('jobs', 1, { id: 'a' }).catch((error: unknown) => {
+      rejectedAt = elapsed();
+      return error;
+    });
+    await harness.advance('1m');
+
+    expect(rejectedAt).toBe(SECOND);
+    const error = await publishing;
+    expect(error).toBeInstanceOf(NotReplicatedError);
+    expect(error).toMatchObject({ topic: 'jobs', id: 'a', confirmed: 1, min: 2, timeout: SECOND });
+    expect((error as Error).message).toMatch(
+      /1 of 2 replicas.*'a'.*'jobs' within 1 second.*may exist.*onDuplicate: 'ignore'/,
+    );
+    expect(jobs.ids).toEqual(['a']);
+    expect(published).toEqual([]);
+  });
+
+  it('confirm nothing of a duplicate either, unless it is refused, which needs none', async () => {
+    const { harness, producer } = await start({ options: { replicas: REPLICAS } });
+    harness.setReplicas(0);
+    const codes: unknown[] = [];
+    for (const onDuplicate of ['ignore', 'ignore', undefined] as const) {
+      const publishing = producer.publish('jobs', 1, { id: 'a', delay: '1d', ...(onDuplicate && { onDuplicate }) });
+      const [outcome] = await Promise.allSettled([publishing, harness.advance('1s')]);
+      codes.push(outcome.status === 'rejected' && (outcome.reason as NotReplicatedError).code);
+    }
+    expect(codes).toEqual(['NOT_REPLICATED', 'NOT_REPLICATED', 'DUPLICATE_MESSAGE']);
+  });
+
+  it('are asked for by each message of publishMany(), which tells what became of each', async () => {
+    const { harness, producer } = await start();
+    harness.setReplicas(1);
+    const messages = Object.entries({ a: 1, b: 2, c: 0, d: 1 }).map(([id, min]) => ({
+      payload: id,
+      options: { id, key: 'k', ...(min > 0 && { replicas: { min, timeout: 100 } }) },
+    }));
+    const publishing = producer.publishMany('jobs', messages);
+    const [outcome] = await Promise.allSettled([publishing, harness.advance('1s')]);
+
+    expect(outcome).toMatchObject({
+      reason: {
+        code: 'PUBLISH_MANY',
+        results: [
+          { status: 'fulfilled', value: { id: 'a' } },
+          { status: 'rejected', reason: { code: 'NOT_REPLICATED', id: 'b', confirmed: 1 } },
+          { status: 'fulfilled', value: { id: 'c' } },
+          { status: 'fulfilled', value: { id: 'd' } },
+        ],
+      },
     });
   });
 });

@@ -6,32 +6,34 @@ import {
   UseFilters,
   UseInterceptors,
 } from '@nestjs/common';
-import { Test } from '@nestjs/testing';
 import { describe, expect, it } from 'vitest';
-import { MINUTE, START, bootBuilt, useKitBed } from '../../support/kit/kit-bed.js';
+import { MINUTE, START, boot, useKitBed } from '../../support/kit/kit-bed.js';
 import { bootWorker, throws, useTwoCopies } from '../../support/kit/two-copies.js';
 
 useKitBed();
 const copies = useTwoCopies();
 
 describe('errors of another copy', () => {
-  it('UnrecoverableError makes a dead letter of the message after one call', async () => {
-    const { work, harness } = await bootWorker(copies, throws(new copies.there.UnrecoverableError('no use')));
-    await work.producer.publish('jobs', 1);
-    await harness.advance('1h');
-    expect(work.calls).toHaveLength(1);
-    const [letter] = harness.deadLetters('jobs');
-    expect(letter?.failure).toMatchObject({ reason: 'unrecoverable', code: 'UNRECOVERABLE', message: 'no use' });
-  });
-
-  it('a class that a user derives from UnrecoverableError does so too', async () => {
-    class CardDeclined extends copies.there.UnrecoverableError {}
-    const { work, harness } = await bootWorker(copies, throws(new CardDeclined('no money')));
-    await work.producer.publish('jobs', 1);
-    await harness.advance('1h');
-    expect(work.calls).toHaveLength(1);
-    expect(harness.deadLetters('jobs')[0]?.failure).toMatchObject({ reason: 'unrecoverable', name: 'CardDeclined' });
-  });
+  it.each(['UnrecoverableError', 'CardDeclined'])(
+    '%s makes a dead letter of the message after one call',
+    async (name) => {
+      /** As a user derives it. */
+      class CardDeclined extends copies.there.UnrecoverableError {}
+      const error =
+        name === 'CardDeclined' ? new CardDeclined('no use') : new copies.there.UnrecoverableError('no use');
+      const { work, harness } = await bootWorker(copies, throws(error));
+      await work.producer.publish('jobs', 1);
+      await harness.advance('1h');
+      expect(work.calls).toHaveLength(1);
+      const [letter] = harness.deadLetters('jobs');
+      expect(letter?.failure).toMatchObject({
+        reason: 'unrecoverable',
+        name,
+        code: 'UNRECOVERABLE',
+        message: 'no use',
+      });
+    },
+  );
 
   it('RetryLaterError spends no attempt, however often it comes', async () => {
     const { work, harness } = await bootWorker(copies, throws(new copies.there.RetryLaterError('5s')));
@@ -67,12 +69,10 @@ describe('errors of another copy', () => {
         return Promise.allSettled(payloads.map(async (_, i) => Promise.reject(errors[i] as Error)));
       }
     }
-    const { module } = await bootBuilt(
-      Test.createTestingModule({
-        imports: [copies.here.DelayQueueTestingModule.forRoot({}, { now: START })],
-        providers: [Batches],
-      }),
-    );
+    const { module } = await boot({
+      imports: [copies.here.DelayQueueTestingModule.forRoot({}, { now: START })],
+      providers: [Batches],
+    });
     const harness = module.get(copies.here.DelayQueueHarness);
     const messages = ['a', 'b', 'c'].map((id) => ({ payload: id, options: { id, key: 'same' } }));
     await module.get(copies.here.DelayQueueProducer).publishMany('jobs', messages);
@@ -107,9 +107,7 @@ describe('errors of another copy', () => {
         throw new copies.there.UnrecoverableError('no use');
       }
     }
-    const { module } = await bootBuilt(
-      Test.createTestingModule({ imports: [copies.here.DelayQueueTestingModule.forRoot()], providers: [Jobs] }),
-    );
+    const { module } = await boot({ imports: [copies.here.DelayQueueTestingModule.forRoot()], providers: [Jobs] });
     await module.get(copies.here.DelayQueueProducer).publish('jobs', 7, { id: 'one' });
     await module.get(copies.here.DelayQueueHarness).settle();
     expect(seen).toEqual([7, 'no use', 'one']);
@@ -146,9 +144,7 @@ describe('errors of another copy', () => {
         @copies.there.DelayedHandler(orders)
         handle(): void {}
       }
-      const { module } = await bootBuilt(
-        Test.createTestingModule({ imports: [copies.here.DelayQueueTestingModule.forRoot()], providers: [Orders] }),
-      );
+      const { module } = await boot({ imports: [copies.here.DelayQueueTestingModule.forRoot()], providers: [Orders] });
       const harness = module.get(copies.here.DelayQueueHarness);
       await module.get(copies.here.DelayQueueProducer).publish('orders', 1);
       await harness.settle();

@@ -246,6 +246,16 @@ describe('failNext', () => {
   });
 });
 
+it('setReplicas() takes a number of replicas, and until it is called as many confirm as are asked for', async () => {
+  const { harness, producer } = await start({ options: { replicas: { min: 2, timeout: '1s' } } });
+  await producer.publish('jobs', 1);
+  harness.setReplicas(2);
+  await producer.publish('jobs', 2);
+
+  expect(harness.published('jobs')).toHaveLength(2);
+  expect(() => harness.setReplicas(-1)).toThrow(InvalidArgumentError);
+});
+
 describe('an application', () => {
   it.each(['heartbeat', 'configure', 'acquire', 'claim'] as const)(
     'comes to work though the first %s fails',

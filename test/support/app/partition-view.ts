@@ -47,11 +47,6 @@ export class PartitionView {
     return payload;
   }
 
-  async headers(storedId: string): Promise<unknown> {
-    const [, , options] = JSON.parse((await this.envelope(storedId)) ?? '[]') as [number, unknown, { h?: unknown }?];
-    return options?.h;
-  }
-
   /** The last failure of a message, without its history. */
   async failure(storedId: string): Promise<Record<string, unknown> | undefined> {
     const failure = await this.#redis.hget(this.key('errors'), storedId);

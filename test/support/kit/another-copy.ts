@@ -1,8 +1,11 @@
 import { vi } from 'vitest';
 import { withVersion } from '../internals.js';
 
-/** What a copy of the package exports, its testing kit included. */
-export type Copy = typeof import('nestjs-delay-queue') & typeof import('nestjs-delay-queue/testing');
+/** What a copy of the package exports. */
+export type Library = typeof import('nestjs-delay-queue');
+
+/** The same, and its testing kit. */
+export type Copy = Library & typeof import('nestjs-delay-queue/testing');
 
 const REGISTRY = Symbol.for('nestjs-delay-queue.copies');
 

@@ -22,9 +22,8 @@ export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
 export const DAY = 24 * 60 * MINUTE;
 
-export interface Setup extends HarnessOptions {
+export interface Setup extends HarnessOptions, Pick<ModuleMetadata, 'imports' | 'providers'> {
   readonly options?: DelayQueueModuleOptions;
-  readonly providers?: ModuleMetadata['providers'];
 }
 
 /** An application on the testing module, and what tests look at. */
@@ -73,9 +72,14 @@ export async function bootBuilt(builder: TestingModuleBuilder) {
 }
 
 /** Boots an application with {@link Jobs}. */
-export async function start({ options = {}, providers = [], ...harnessOptions }: Setup = {}): Promise<KitBed> {
+export async function start({
+  options = {},
+  imports = [],
+  providers = [],
+  ...harnessOptions
+}: Setup = {}): Promise<KitBed> {
   const { module, logs } = await boot({
-    imports: [DelayQueueTestingModule.forRoot(options, { now: START, ...harnessOptions })],
+    imports: [DelayQueueTestingModule.forRoot(options, { now: START, ...harnessOptions }), ...imports],
     providers: [Jobs, ...providers],
   });
   const harness = module.get(DelayQueueHarness);

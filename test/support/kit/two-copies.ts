@@ -1,9 +1,8 @@
 import { Inject, Injectable, type PipeTransform, type Type } from '@nestjs/common';
-import { Test } from '@nestjs/testing';
 import type { DeadLetter, DelayedMessage, DelayQueueProducer } from 'nestjs-delay-queue';
 import { afterEach, beforeEach } from 'vitest';
-import { type Copy, forgetCopies, loadCopy } from './another-copy.js';
-import { START, bootBuilt } from './kit-bed.js';
+import { type Copy, type Library, forgetCopies, loadCopy } from './another-copy.js';
+import { START, boot } from './kit-bed.js';
 
 /** Two copies that a test has to itself. */
 export interface TwoCopies {
@@ -35,23 +34,27 @@ export interface Work {
 
 const doubling: PipeTransform<number, number> = { transform: (value) => value * 2 };
 
-/** Handles topic `jobs`, and is made with what another copy exports. */
-export function worker(copy: Copy): Type<Work> {
+/** Handles a topic of a connection, and is made with what a copy exports. */
+export function worker(copy: Library, topic = 'jobs', connection?: string): Type<Work> {
+  const of = connection === undefined ? {} : { connection };
+  const injected =
+    connection === undefined ? Inject(copy.DelayQueueProducer) : copy.InjectDelayQueueProducer(connection);
+
   @Injectable()
   class Worker implements Work {
     readonly calls: DelayedMessage[] = [];
     readonly letters: DeadLetter[] = [];
     respond: (message: DelayedMessage) => unknown = () => undefined;
 
-    constructor(@Inject(copy.DelayQueueProducer) readonly producer: DelayQueueProducer) {}
+    constructor(@injected readonly producer: DelayQueueProducer) {}
 
-    @copy.DelayedHandler('jobs', { attempts: 3, backoff: { type: 'fixed', delay: '1m' } })
+    @copy.DelayedHandler(topic, { ...of, attempts: 3, backoff: { type: 'fixed', delay: '1m' } })
     handle(@copy.Payload(doubling) payload: number, @copy.Message() message: DelayedMessage): unknown {
       this.calls.push({ ...message, payload });
       return this.respond(message);
     }
 
-    @copy.OnDeadLetter('jobs')
+    @copy.OnDeadLetter(topic, of)
     bury(letter: DeadLetter): void {
       this.letters.push(letter);
     }
@@ -62,12 +65,10 @@ export function worker(copy: Copy): Type<Work> {
 /** An application on the module of one copy, with a worker made with the other. */
 export async function bootWorker({ here, there }: TwoCopies, respond?: Work['respond']) {
   const Worker = worker(there);
-  const { module, logs } = await bootBuilt(
-    Test.createTestingModule({
-      imports: [here.DelayQueueTestingModule.forRoot({}, { now: START })],
-      providers: [Worker],
-    }),
-  );
+  const { module, logs } = await boot({
+    imports: [here.DelayQueueTestingModule.forRoot({}, { now: START })],
+    providers: [Worker],
+  });
   const work = module.get(Worker);
   if (respond) work.respond = respond;
   return { work, harness: module.get(here.DelayQueueHarness), module, logs };

@@ -2,22 +2,27 @@ import {
   DelayQueueEvents,
   DeliveryAbortedError,
   InvalidArgumentError,
-  ReceiverUnavailableError,
   RetryLaterError,
+  type TopicOptions,
   topic,
 } from 'nestjs-delay-queue';
 import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { useKitBed } from '../../support/kit/kit-bed.js';
-import { ReceivingProcess, TOPIC, idsOf } from '../../support/kit/receiving-process.js';
+import { useKitBed } from '../support/kit/kit-bed.js';
+import { ReceivingProcess, TOPIC, idsOf } from '../support/kit/receiving-process.js';
 
 useKitBed();
 
+/** A process on a harness of its own. */
+async function start(settings?: TopicOptions) {
+  const harness = new DelayQueueHarness();
+  return { harness, process: await ReceivingProcess.start(harness, settings) };
+}
+
 describe('a message that was received', () => {
   it('is what a handler would get, until it is acknowledged', async () => {
-    const harness = new DelayQueueHarness();
-    const process = await ReceivingProcess.start(harness);
+    const { process } = await start();
     const about = { id: 'a', key: 'k', headers: { by: 'me' } };
     await process.producer.publish(TOPIC, { size: 7 }, { ...about, attempts: 7 });
     const message = await process.receiveOne();
@@ -31,8 +36,7 @@ describe('a message that was received', () => {
   });
 
   it('comes again if its lease ends, and what is settled then is stale', async () => {
-    const harness = new DelayQueueHarness();
-    const process = await ReceivingProcess.start(harness);
+    const { harness, process } = await start();
     await process.publish('a');
     const stale: unknown[] = [];
     process.module.get(DelayQueueEvents).stale.subscribe((event) => stale.push(event));
@@ -50,8 +54,7 @@ describe('a message that was received', () => {
   });
 
   it('has the lease that its receiver wants, whoever waits before it, and any other that it is given', async () => {
-    const harness = new DelayQueueHarness();
-    const process = await ReceivingProcess.start(harness);
+    const { harness, process } = await start();
     const [first, second] = [
       process.receiveOne({ wait: '1m', lease: '2s' }),
       process.receiveOne({ wait: '1m', lease: '1h' }),
@@ -72,8 +75,7 @@ describe('a message that was received', () => {
   });
 
   it('is retried after its own backoff, that of its topic, or the delay that is named, until its attempts are used up', async () => {
-    const harness = new DelayQueueHarness();
-    const process = await ReceivingProcess.start(harness, { backoff: { type: 'fixed', delay: '1h' }, attempts: 4 });
+    const { harness, process } = await start({ backoff: { type: 'fixed', delay: '1h' }, attempts: 4 });
     await process.producer.publish(TOPIC, 1, { id: 'own', backoff: { type: 'steps', delays: ['2s', '3s'] } });
     const dueIn = async (): Promise<number> =>
       ((await process.admin.get(TOPIC, 'own'))?.at.getTime() ?? NaN) - harness.now.getTime();
@@ -99,8 +101,7 @@ describe('a message that was received', () => {
   });
 
   it('is a dead letter at once, with the reason, and comes back at once without having spent its attempt', async () => {
-    const harness = new DelayQueueHarness();
-    const process = await ReceivingProcess.start(harness);
+    const { harness, process } = await start();
     await process.publish('a');
     expect(await (await process.receiveOne()).release()).toBe('settled');
     const again = await process.receiveOne();
@@ -114,8 +115,7 @@ describe('a message that was received', () => {
   });
 
   it('spends its attempts alone if its leases end again and again, and is dead then', async () => {
-    const harness = new DelayQueueHarness();
-    const process = await ReceivingProcess.start(harness, { partitions: 1 });
+    const { harness, process } = await start({ partitions: 1 });
     const publish = async (id: string) => process.producer.publish(TOPIC, 1, { id, attempts: 2 });
     await Promise.all(['killer', 'beside'].map(publish));
     const received: string[] = [];
@@ -133,8 +133,7 @@ describe('a message that was received', () => {
   });
 
   it('hears that it was cancelled, and is not retried then', async () => {
-    const harness = new DelayQueueHarness();
-    const process = await ReceivingProcess.start(harness);
+    const { harness, process } = await start();
     await process.publish('a');
     const message = await process.receiveOne();
     expect(await process.producer.cancel(TOPIC, 'a')).toBe('in-flight');
@@ -147,8 +146,7 @@ describe('a message that was received', () => {
   });
 
   it('fits the schema of its topic, or is a dead letter', async () => {
-    const harness = new DelayQueueHarness();
-    const process = await ReceivingProcess.start(harness);
+    const { harness, process } = await start();
     const checked = topic(TOPIC, { schema: z.object({ at: z.coerce.date() }) });
     await process.producer.publish(TOPIC, { at: 'never' }, { id: 'bad' });
     await process.producer.publish(TOPIC, { at: '2026-01-01' }, { id: 'good' });
@@ -159,109 +157,5 @@ describe('a message that was received', () => {
     expect(harness.deadLetters(TOPIC)).toMatchObject([{ id: 'bad', failure: { reason: 'invalid' } }]);
     const other = topic(TOPIC, { schema: z.object({}) });
     await expect(process.receiver.receive(other)).rejects.toThrow(InvalidArgumentError);
-  });
-});
-
-describe('those who wait', () => {
-  it('are served first come, first served, each with what is due in the same turn', async () => {
-    const harness = new DelayQueueHarness();
-    const process = await ReceivingProcess.start(harness, { partitions: 1 });
-    const calls = [process.receive({ wait: '1m', max: 2 }), process.receive({ wait: '1m', max: 2 })];
-    const messages = ['a', 'b', 'c'].map((id) => ({ payload: 1, options: { id, delay: '1s' } }));
-    await process.producer.publishMany(TOPIC, messages);
-    await harness.advance('1s');
-
-    expect((await Promise.all(calls)).map(idsOf)).toEqual([['a', 'b'], ['c']]);
-  });
-
-  it('get nothing if nothing is due in time, and nothing is lost that comes later', async () => {
-    const harness = new DelayQueueHarness();
-    const process = await ReceivingProcess.start(harness);
-    const waiting = process.receive({ wait: '1s' });
-    await harness.advance('1s');
-    expect(await waiting).toEqual([]);
-    await process.publish('a');
-    expect(await process.inFlight()).toBe(0);
-    expect(idsOf(await process.receive())).toEqual(['a']);
-  });
-
-  it('can give up', async () => {
-    const harness = new DelayQueueHarness();
-    const process = await ReceivingProcess.start(harness);
-    const [before, meanwhile] = [new AbortController(), new AbortController()];
-    before.abort(new Error('never mind'));
-    await expect(process.receive({ wait: '1m', signal: before.signal })).rejects.toThrow('never mind');
-    // Node takes eleven listeners for a leak.
-    const listening = vi.spyOn(meanwhile.signal, 'addEventListener');
-    const waiting = Array.from({ length: 12 }, () => process.receive({ wait: '1m', signal: meanwhile.signal }));
-    const ended = Promise.allSettled(waiting);
-    await harness.advance(20);
-    meanwhile.abort(new Error('gone'));
-    expect(await ended).toEqual(waiting.map(() => ({ status: 'rejected', reason: new Error('gone') })));
-    expect(listening).toHaveBeenCalledTimes(1);
-    await process.publish('a');
-
-    expect(await process.receiveOne()).toMatchObject({ id: 'a', attempt: 1 });
-  });
-
-  it('get nothing that comes when they have just given up, which comes again at once', async () => {
-    const harness = new DelayQueueHarness();
-    const process = await ReceivingProcess.start(harness);
-    const { delivered } = process.module.get(DelayQueueEvents);
-    for (const abort of [(end: () => void) => end(), queueMicrotask]) {
-      const givingUp = new AbortController();
-      const waiting = process.receive({ wait: '1m', signal: givingUp.signal });
-      const listening = delivered.subscribe(() => abort(() => givingUp.abort(new Error('gone'))));
-      await process.publish('a');
-      await expect(waiting).rejects.toThrow('gone');
-      listening.unsubscribe();
-      const message = await process.receiveOne({ wait: '1m' });
-      expect(message).toMatchObject({ id: 'a', attempt: 1 });
-      await message.ack();
-    }
-  });
-
-  it('are answered when the process shuts down, which receives nothing more', async () => {
-    const harness = new DelayQueueHarness();
-    const process = await ReceivingProcess.start(harness);
-    await process.publish('a');
-    const { receipt } = await process.receiveOne();
-    const waiting = process.receive({ wait: '1h' });
-    await process.module.close();
-
-    expect(await waiting).toEqual([]);
-    await expect(process.receive()).rejects.toThrow(ReceiverUnavailableError);
-    await expect(process.receiver.settle(receipt, 'ack')).rejects.toThrow(ReceiverUnavailableError);
-    const other = await ReceivingProcess.start(harness);
-    expect(await other.receiver.settle(receipt, 'ack')).toBe('settled');
-  });
-
-  it('keep partitions only while they wait, and for 5 s after', async () => {
-    const harness = new DelayQueueHarness();
-    const [a, b] = [await ReceivingProcess.start(harness), await ReceivingProcess.start(harness)];
-    const owners = async (): Promise<number[]> => {
-      const { partitions } = await a.admin.stats(TOPIC);
-      const names = partitions.map(({ owner }) => owner);
-      return [
-        new Set(names.filter((name) => name !== undefined)).size,
-        names.filter((name) => name === undefined).length,
-      ];
-    };
-    const waiting = a.receive({ wait: '20s', max: 8 });
-    await b.receive();
-    expect(await owners()).toEqual([2, 0]);
-    await harness.advance('10s');
-    // The other one has not received since.
-    expect(await owners()).toEqual([1, 0]);
-    await b.producer.publishMany(
-      TOPIC,
-      Array.from({ length: 8 }, (_, payload) => ({ payload, options: { delay: '1s' } })),
-    );
-    await harness.advance('1s');
-    expect(await waiting).toHaveLength(8);
-    await harness.advance('4s');
-    expect(await owners()).toEqual([1, 0]);
-    await harness.advance('2s');
-    expect(await owners()).toEqual([0, 4]);
   });
 });
