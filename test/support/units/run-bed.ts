@@ -30,6 +30,8 @@ export interface BedCall {
 export interface BenchOptions {
   readonly batch?: number | undefined;
   readonly settings?: Partial<HandlerSettings>;
+  /** Slots that are free, for what waits for one. */
+  readonly free?: number;
 }
 
 /** The run of one partition; the test claims, handles, and sees what is settled. */
@@ -60,7 +62,7 @@ export class RunBed {
   readonly holds: number[] = [];
   #deliveries = 0;
 
-  constructor({ batch, settings }: BenchOptions = {}) {
+  constructor({ batch, settings, free = 1000 }: BenchOptions = {}) {
     const broker = fakeBroker({
       onClockStep: () => () => {},
       now: () => this.clock.now(),
@@ -118,7 +120,7 @@ export class RunBed {
       log: { log: () => {}, warn: (line) => void this.warnings.push(line), error: () => {} },
       events: { wants: () => true, emit: (kind, event) => this.events.push([kind, 'id' in event && event.id]) },
     });
-    const slots = new HandlerSlots(new SlotPool(1000), 1000);
+    const slots = new HandlerSlots(new SlotPool(free), free);
     slots.release = (count) => void (this.slotsFree += count);
     const handle = async (messages: readonly DelayedMessage[]): Promise<unknown> => this.#call(messages);
     const handling = testHandling({ context, settings, batch, slots, handle });

@@ -112,6 +112,17 @@ describe('a delivery at most once', () => {
     expect(bed.call(0).messages[0]?.signal.aborted).toBe(false);
   });
 
+  it('is lost without a call if it still waits for a slot by then', async () => {
+    const bed = new RunBed({ settings: ONCE, free: 0 });
+    bed.pipeline.take([bed.delivery('a'), bed.delivery('b')], 0);
+    expect(bed.pipeline.run.running.size).toBe(2);
+    bed.pipeline.run.releaseAll();
+    await turns();
+
+    expect(bed.called).toEqual([]);
+    expect(bed.pipeline.run.running.size).toBe(0);
+  });
+
   it('is lost if a shutdown does not wait for it any longer', async () => {
     const bed = open();
     bed.take('a');
