@@ -55,7 +55,7 @@ export class HandlerCalls implements Destination {
     try {
       return Promise.resolve(this.#handler.handle(messages, (ended) => running.push(ended)));
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
   }
 
@@ -66,7 +66,8 @@ export class HandlerCalls implements Destination {
   ): Handover | Promise<Handover> {
     let handover = FULFILLED;
     try {
-      if (this.#handler.batch !== undefined) handover = { ...FULFILLED, results: resultsOf(resolved, checked.length) };
+      if (this.#handler.batch !== undefined)
+        handover = { results: resultsOf(resolved, checked.length), ended: undefined };
     } catch (error) {
       return failed(checked, error, running);
     }

@@ -94,7 +94,7 @@ export class PartitionRun {
   #deliver({ deliveries }: Call): Promise<void> {
     const checks = deliveries.map((delivery) => this.#check.check(delivery));
     if (checks.every(isKnown)) return this.#whenPermitted(this.#sift(deliveries, checks));
-    const known = Promise.all(checks);
+    const known = Promise.all(checks.map(async (check) => check));
     return known.then((results) => this.#whenPermitted(this.#sift(deliveries, results)));
   }
 

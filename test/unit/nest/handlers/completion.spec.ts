@@ -6,14 +6,14 @@ import { Gate } from '../../../support/waiting.js';
 
 describe('what a handler returns within the pipeline', () => {
   it.each([
-    { what: 'a promise', begin: async (gate: Gate) => gate.opened },
-    {
-      what: 'a generator',
-      begin: async function* (gate: Gate) {
+    ['a promise', async (gate: Gate) => gate.opened],
+    [
+      'a generator',
+      async function* (gate: Gate) {
         yield await gate.opened;
       },
-    },
-  ])('runs until it has ended, whatever is done with the result: $what', async ({ begin }) => {
+    ],
+  ])('runs until it has ended, whatever is done with the result: %s', async (_, begin) => {
     const [calls, gate] = [new InnerCalls(), new Gate()];
     const result = completing(begin(gate), calls);
     expect(calls.running).toBe(true);
