@@ -1,11 +1,17 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
+import { VERSION } from '../../lib/version.js';
 import { TOPIC, useCliBed } from '../support/cli/cli-bed.js';
 import { runInProcess } from '../support/cli/run-in-process.js';
 
 const bed = useCliBed('file', async (filled) => {
   await filled.publish([{ payload: {}, options: { id: '1', delay: '1h' } }]);
+});
+
+/** A command keeps no messages in its memory, but tests before these may have done so in this process. */
+beforeEach(() => {
+  vi.stubGlobal(Symbol.for(`nestjs-delay-queue.embedded ${VERSION}`), undefined);
 });
 
 /** What nobody means, and what the error says. */
