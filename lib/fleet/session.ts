@@ -8,12 +8,12 @@ import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import type { Log } from '../log.js';
 import type { Clock } from '../time/clock.js';
-import { TimeUp, within } from '../time/deadline.js';
 import { Loop } from '../time/loop.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { FleetMember } from './fleet-member.interface.js';
 import { FleetView, type LiveSession } from './fleet-view.js';
 import { type OwnTopics, ownTopics } from './own-topics.js';
+import { SignalEcho } from './signal-echo.js';
 
 /** Length of a session in heartbeats: one may fail, and observers need one to see that it stands still. */
 const HEARTBEATS_PER_SESSION = 2;
@@ -33,9 +33,6 @@ const RETRY_PAUSE = 250;
 
 /** Number of heartbeats after which a session sends itself a signal, to know that signals come through. */
 const HEARTBEATS_PER_ECHO = 3;
-
-/** Longest time for that signal, in milliseconds. */
-const ECHO_TIMEOUT = 2000;
 
 /** Most live processes that all look at once when something has changed. */
 const FEW = 16;
@@ -82,6 +79,7 @@ export class Session implements Startable {
   /** Partitions released for other sessions that have not been told yet. */
   readonly #heirs = new Map<string, Partition[]>();
   readonly #tellings: Loop;
+  readonly #echo: SignalEcho;
   /** The topics that this process handles. */
   #own: OwnTopics;
   /** Value of {@link live}. */
@@ -97,9 +95,6 @@ export class Session implements Startable {
   #renewedAt: number;
   #failedAt: number | undefined;
   #isFailing = false;
-  #hearsSignals = true;
-  #onEcho: (() => void) | undefined;
-  #hearing: Promise<void> | undefined;
   #unsubscribe: Unsubscribe | undefined;
 
   constructor(options: SessionOptions) {
@@ -112,6 +107,7 @@ export class Session implements Startable {
     this.#live = this.#view.live;
     this.#renewedAt = clock.now();
     this.#beats = new Loop({ clock, run: () => this.#beat() });
+    this.#echo = new SignalEcho({ ...options, stop: this.#stop.signal });
     this.#tellings = new Loop({ clock, run: () => this.#tellHeirs(), gather: true });
   }
 
@@ -195,7 +191,7 @@ export class Session implements Startable {
     const unsubscribe = this.#unsubscribe;
     this.#unsubscribe = undefined;
     await Promise.all([this.#beats.stop(), this.#tellings.stop()]);
-    await Promise.all([this.#hearing, unsubscribe?.()]);
+    await Promise.all([this.#echo.idle(), unsubscribe?.()]);
   }
 
   /**
@@ -288,7 +284,7 @@ export class Session implements Startable {
     member.share();
     member.report();
     await this.#buryEnded(sessions);
-    if (this.#count % HEARTBEATS_PER_ECHO === 0) this.#hearing = this.#hearItself();
+    if (this.#count % HEARTBEATS_PER_ECHO === 0) this.#listenForSignals();
   }
 
   /**
@@ -371,32 +367,21 @@ export class Session implements Startable {
         // A failure shows again with the next such signal.
         return void this.#rememberTopics(this.#own).catch(() => {});
       case 'echo':
-        return this.#onEcho?.();
+        return this.#echo.heard();
     }
+  }
+
+  #listenForSignals(): void {
+    const { broker, member } = this.#options;
+    // An echo says nothing of signals that come from other servers.
+    if (broker.link.losesSignals) member.lookAgain();
+    this.#echo.send(this.#count);
   }
 
   #refreshSoon(): void {
     const { length } = this.#view.live;
     if (length <= FEW) this.refresh();
     else if (this.#beats.started) this.#beats.later(Math.random() * SPREAD * length);
-  }
-
-  /** Never rejects. Signals can be lost although no connection ends; then the connection for them is made anew. */
-  async #hearItself(): Promise<void> {
-    const { broker, clock, log, member } = this.#options;
-    // An echo says nothing of signals that come from other servers.
-    if (broker.link.losesSignals) member.lookAgain();
-    const heard = new Promise<void>((resolve) => (this.#onEcho = resolve));
-    try {
-      await broker.fleet.tell({ to: this.id, signal: { kind: 'echo', count: this.#count } });
-      await within(clock, ECHO_TIMEOUT, heard, { signal: this.#stop.signal });
-      this.#hearsSignals = true;
-    } catch (error) {
-      if (!(error instanceof TimeUp) || this.#stop.signal.aborted) return;
-      if (this.#hearsSignals) log.warn('Signals do not come through any more; the connection for them is made anew');
-      this.#hearsSignals = false;
-      broker.link.rebuild('signals');
-    }
   }
 
   /** Never rejects: a session that is not told looks with its next heartbeat. */
