@@ -4,6 +4,8 @@ export interface Sizes {
   readonly publish: number;
   /** Messages handled for a rate. */
   readonly backlog: number;
+  /** Messages handled one by one, or ten at a time, for a rate, and as many before that to warm up. */
+  readonly few: number;
   /** Messages due in the same millisecond. */
   readonly burst: number;
   /**
@@ -44,6 +46,7 @@ export interface Sizes {
 export const FULL: Sizes = {
   publish: 100_000,
   backlog: 100_000,
+  few: 20_000,
   burst: 20_000,
   longBacklog: 400_000,
   spread: 3_000,
@@ -63,6 +66,7 @@ export const FULL: Sizes = {
 export const QUICK: Sizes = {
   publish: 2_000,
   backlog: 3_000,
+  few: 500,
   burst: 1_000,
   longBacklog: 3_000,
   spread: 200,

@@ -7,6 +7,7 @@ import { finished } from './finished.js';
 import { growth } from './growth.js';
 import { idle } from './idle.js';
 import { inFlight } from './in-flight.js';
+import { oneAtATime, tenAtATime } from './low-concurrency.js';
 import { memory } from './memory.js';
 import { ordered } from './ordered.js';
 import { processes } from './processes.js';
@@ -19,6 +20,8 @@ import { topics } from './topics.js';
 /** In the order in which they are measured and shown. */
 const FIGURES = [
   backlog,
+  oneAtATime,
+  tenAtATime,
   publish,
   publishMany,
   burst,

@@ -55,6 +55,19 @@ const REQUIREMENTS: readonly Requirement[] = [
     ],
   },
   {
+    figure: 'ten-at-a-time',
+    what: 'The same with a concurrency of 10',
+    bounds: (figure) => [{ value: ratio(figure, 'rate', BULLMQ), show: times, atLeast: { must: 2, goal: 4 } }],
+  },
+  {
+    figure: 'one-at-a-time',
+    what: 'Messages handled per second, one at a time',
+    bounds: (figure) => [
+      { value: ratio(figure, 'rate', BULLMQ), show: times, atLeast: { must: 1.2, goal: 2 }, of: BULLMQ },
+      { value: ratio(figure, 'rate', BEE_QUEUE), show: times, atLeast: { must: 1 }, of: BEE_QUEUE },
+    ],
+  },
+  {
     figure: 'backlog',
     what: 'Messages handled per second, against the bare scripts',
     bounds: (figure) => [{ value: ratio(figure, 'rate', BARE), show: percent, atLeast: { must: 0.6 } }],
