@@ -3,7 +3,7 @@ export const failureMutations = [
   // ── signals and connections ───────────────────────────────────────────────────────────────────────────────────────
   {
     guard: 'echo: a process that does not hear itself makes the connection for signals anew',
-    file: 'fleet/session.ts',
+    file: 'fleet/signal-echo.ts',
     find: "broker.link.rebuild('signals');",
     replace: '',
     scenario: 'deaf-signals',
