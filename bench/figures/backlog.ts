@@ -1,7 +1,7 @@
 import type { ContenderName } from '../contenders/contender.js';
-import { PARTITIONS, type Sizes, TOPIC } from '../sizes.js';
+import type { Sizes } from '../sizes.js';
 import { BARE, BULLMQ, type FigureOf, grouped, QUEUES, type Trial } from './figure.js';
-import { handleRate } from './support/handle-rate.js';
+import { HANDLED, handleTrial } from './support/handle-rate.js';
 
 const CONCURRENCIES = [50, 100, 500, 2000];
 
@@ -12,7 +12,7 @@ export const backlog: FigureOf = (sizes) => ({
     `${grouped(sizes.backlog)} messages are already due; one process handles them with a handler that does nothing. ` +
     `Measured from the start of consumption to the last message handled, with the best concurrency for each contender ` +
     `of ${CONCURRENCIES.join(', ')}.`,
-  measures: [{ key: 'rate', label: 'handled', unit: 'messages/s', better: 'more', digits: 0 }],
+  measures: [HANDLED],
   baseline: BULLMQ,
   trials: [
     ...CONCURRENCIES.flatMap((concurrency) =>
@@ -23,12 +23,5 @@ export const backlog: FigureOf = (sizes) => ({
 });
 
 function trial(subject: ContenderName, { backlog: messages, warmUp }: Sizes, concurrency: number): Trial {
-  const topics = [TOPIC];
-  return {
-    subject,
-    measure: async (bench) => {
-      await bench.run(subject, 'load', { topics, partitions: PARTITIONS, messages });
-      return { rate: await handleRate(bench, subject, { topics, messages, concurrency, warmUp }) };
-    },
-  };
+  return handleTrial(subject, { messages, concurrency, warmUp });
 }

@@ -1,6 +1,6 @@
 import { PARTITIONS, type Sizes, TOPIC } from '../sizes.js';
 import { type FigureOf, grouped, OURS, type Trial } from './figure.js';
-import { handleRate } from './support/handle-rate.js';
+import { HANDLED, handleRate } from './support/handle-rate.js';
 
 const CONCURRENCY = 500;
 
@@ -15,7 +15,7 @@ export const finished: FigureOf = (sizes) => ({
     `option \`finished\` keeps them. Before that the topic keeps none, or as many as it says. The last row is without the ` +
     `option. What a message leaves in Redis is the growth of \`used_memory\` from before it was published.`,
   measures: [
-    { key: 'rate', label: 'handled', unit: 'messages/s', better: 'more', digits: 0 },
+    HANDLED,
     { key: 'bytes', label: 'left of a message', unit: 'B', better: 'less', digits: 0, incomparable: true },
   ],
   trials: [

@@ -1,6 +1,5 @@
-import { PARTITIONS, TOPIC } from '../sizes.js';
 import { BULLMQ, type FigureOf, grouped, QUEUES } from './figure.js';
-import { handleRate } from './support/handle-rate.js';
+import { HANDLED, handleTrial } from './support/handle-rate.js';
 
 /** A handler that takes one message at a time, which is also what each message of a calm topic meets. */
 export const oneAtATime = lowConcurrency('one-at-a-time', 'Handling one at a time', 1);
@@ -14,15 +13,8 @@ function lowConcurrency(name: string, title: string, concurrency: number): Figur
     description:
       `${grouped(messages)} messages are already due; one process handles them with concurrency ${concurrency} and a handler that does ` +
       `nothing. Measured from the start of consumption to the last message handled.`,
-    measures: [{ key: 'rate', label: 'handled', unit: 'messages/s', better: 'more', digits: 0 }],
+    measures: [HANDLED],
     baseline: BULLMQ,
-    trials: QUEUES.map((subject) => ({
-      subject,
-      measure: async (bench) => {
-        const topics = [TOPIC];
-        await bench.run(subject, 'load', { topics, partitions: PARTITIONS, messages });
-        return { rate: await handleRate(bench, subject, { topics, messages, concurrency, warmUp: messages }) };
-      },
-    })),
+    trials: QUEUES.map((subject) => handleTrial(subject, { messages, concurrency, warmUp: messages })),
   });
 }

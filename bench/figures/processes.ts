@@ -2,6 +2,7 @@ import { Consumption } from '../harness/consumption.js';
 import { PARTITIONS, type Sizes, TOPIC } from '../sizes.js';
 import { type FigureOf, grouped, OURS, type Trial } from './figure.js';
 import { leadFor } from './support/lateness.js';
+import { HANDLED } from './support/handle-rate.js';
 
 const CONCURRENCY = 500;
 const NUMBERS = [1, 2, 4];
@@ -13,7 +14,7 @@ export const processes: FigureOf = (sizes) => ({
     `${grouped(sizes.longBacklog)} messages fall due in the same millisecond, while this many processes share the ` +
     `${PARTITIONS} partitions of their topic. Measured from then to the last message handled. Concurrency ` +
     `${CONCURRENCY} in each. All processes and Redis share the cores of the machine.`,
-  measures: [{ key: 'rate', label: 'handled', unit: 'messages/s', better: 'more', digits: 0 }],
+  measures: [HANDLED],
   trials: NUMBERS.map((number) => trial(number, sizes)),
 });
 

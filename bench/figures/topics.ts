@@ -1,6 +1,6 @@
 import { PARTITIONS, type Sizes, TOPIC } from '../sizes.js';
 import { type FigureOf, grouped, OURS, type Trial } from './figure.js';
-import { handleRate } from './support/handle-rate.js';
+import { HANDLED, handleRate } from './support/handle-rate.js';
 
 const CONCURRENCY = 500;
 const NUMBERS = [1, 10];
@@ -11,7 +11,7 @@ export const topics: FigureOf = (sizes) => ({
   description:
     `${grouped(sizes.longBacklog)} messages are already due, in one topic or spread evenly over several. Each topic has ` +
     `${PARTITIONS} partitions and its own handler; one process handles all. Concurrency ${CONCURRENCY}.`,
-  measures: [{ key: 'rate', label: 'handled', unit: 'messages/s', better: 'more', digits: 0 }],
+  measures: [HANDLED],
   trials: NUMBERS.map((number) => trial(number, sizes)),
 });
 

@@ -3,10 +3,8 @@ import {
   DeliveryAbortedError,
   InvalidArgumentError,
   RetryLaterError,
-  type TopicOptions,
   topic,
 } from 'nestjs-delay-queue';
-import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { useKitBed } from '../support/kit/kit-bed.js';
@@ -14,15 +12,9 @@ import { ReceivingProcess, TOPIC, idsOf } from '../support/kit/receiving-process
 
 useKitBed();
 
-/** A process on a harness of its own. */
-async function start(settings?: TopicOptions) {
-  const harness = new DelayQueueHarness();
-  return { harness, process: await ReceivingProcess.start(harness, settings) };
-}
-
 describe('a message that was received', () => {
   it('is what a handler would get, until it is acknowledged', async () => {
-    const { process } = await start();
+    const { process } = await ReceivingProcess.alone();
     const about = { id: 'a', key: 'k', headers: { by: 'me' } };
     await process.producer.publish(TOPIC, { size: 7 }, { ...about, attempts: 7 });
     const message = await process.receiveOne();
@@ -36,7 +28,7 @@ describe('a message that was received', () => {
   });
 
   it('comes again if its lease ends, and what is settled then is stale', async () => {
-    const { harness, process } = await start();
+    const { harness, process } = await ReceivingProcess.alone();
     await process.publish('a');
     const stale: unknown[] = [];
     process.module.get(DelayQueueEvents).stale.subscribe((event) => stale.push(event));
@@ -54,7 +46,7 @@ describe('a message that was received', () => {
   });
 
   it('has the lease that its receiver wants, whoever waits before it, and any other that it is given', async () => {
-    const { harness, process } = await start();
+    const { harness, process } = await ReceivingProcess.alone();
     const [first, second] = [
       process.receiveOne({ wait: '1m', lease: '2s' }),
       process.receiveOne({ wait: '1m', lease: '1h' }),
@@ -75,7 +67,7 @@ describe('a message that was received', () => {
   });
 
   it('is retried after its own backoff, that of its topic, or the delay that is named, until its attempts are used up', async () => {
-    const { harness, process } = await start({ backoff: { type: 'fixed', delay: '1h' }, attempts: 4 });
+    const { harness, process } = await ReceivingProcess.alone({ backoff: { type: 'fixed', delay: '1h' }, attempts: 4 });
     await process.producer.publish(TOPIC, 1, { id: 'own', backoff: { type: 'steps', delays: ['2s', '3s'] } });
     const dueIn = async (): Promise<number> =>
       ((await process.admin.get(TOPIC, 'own'))?.at.getTime() ?? NaN) - harness.now.getTime();
@@ -101,7 +93,7 @@ describe('a message that was received', () => {
   });
 
   it('is a dead letter at once, with the reason, and comes back at once without having spent its attempt', async () => {
-    const { harness, process } = await start();
+    const { harness, process } = await ReceivingProcess.alone();
     await process.publish('a');
     expect(await (await process.receiveOne()).release()).toBe('settled');
     const again = await process.receiveOne();
@@ -115,7 +107,7 @@ describe('a message that was received', () => {
   });
 
   it('spends its attempts alone if its leases end again and again, and is dead then', async () => {
-    const { harness, process } = await start({ partitions: 1 });
+    const { harness, process } = await ReceivingProcess.alone({ partitions: 1 });
     const publish = async (id: string) => process.producer.publish(TOPIC, 1, { id, attempts: 2 });
     await Promise.all(['killer', 'beside'].map(publish));
     const received: string[] = [];
@@ -133,7 +125,7 @@ describe('a message that was received', () => {
   });
 
   it('hears that it was cancelled, and is not retried then', async () => {
-    const { harness, process } = await start();
+    const { harness, process } = await ReceivingProcess.alone();
     await process.publish('a');
     const message = await process.receiveOne();
     expect(await process.producer.cancel(TOPIC, 'a')).toBe('in-flight');
@@ -146,7 +138,7 @@ describe('a message that was received', () => {
   });
 
   it('fits the schema of its topic, or is a dead letter', async () => {
-    const { harness, process } = await start();
+    const { harness, process } = await ReceivingProcess.alone();
     const checked = topic(TOPIC, { schema: z.object({ at: z.coerce.date() }) });
     await process.producer.publish(TOPIC, { at: 'never' }, { id: 'bad' });
     await process.producer.publish(TOPIC, { at: '2026-01-01' }, { id: 'good' });

@@ -9,7 +9,6 @@ import {
   InvalidArgumentError,
   type ReceivedMessage,
   ReceiverUnavailableError,
-  type TopicOptions,
 } from 'nestjs-delay-queue';
 import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { describe, expect, it, vi } from 'vitest';
@@ -19,17 +18,11 @@ import { useKitBed } from '../support/kit/kit-bed.js';
 import { ReceivingProcess, TOPIC, idsOf } from '../support/kit/receiving-process.js';
 import { eventually } from '../support/waiting.js';
 
-/** A process on a harness of its own. */
-async function start(settings?: TopicOptions) {
-  const harness = new DelayQueueHarness();
-  return { harness, process: await ReceivingProcess.start(harness, settings) };
-}
-
 describe('those who wait', () => {
   useKitBed();
 
   it('are served first come, first served, each with what is due in the same turn', async () => {
-    const { harness, process } = await start({ partitions: 1 });
+    const { harness, process } = await ReceivingProcess.alone({ partitions: 1 });
     const calls = [process.receive({ wait: '1m', max: 2 }), process.receive({ wait: '1m', max: 2 })];
     const messages = ['a', 'b', 'c'].map((id) => ({ payload: 1, options: { id, delay: '1s' } }));
     await process.producer.publishMany(TOPIC, messages);
@@ -39,7 +32,7 @@ describe('those who wait', () => {
   });
 
   it('get nothing if nothing is due in time, and nothing is lost that comes later', async () => {
-    const { harness, process } = await start();
+    const { harness, process } = await ReceivingProcess.alone();
     const waiting = process.receive({ wait: '1s' });
     await harness.advance('1s');
     expect(await waiting).toEqual([]);
@@ -49,7 +42,7 @@ describe('those who wait', () => {
   });
 
   it('can give up', async () => {
-    const { harness, process } = await start();
+    const { harness, process } = await ReceivingProcess.alone();
     const [before, meanwhile] = [new AbortController(), new AbortController()];
     before.abort(new Error('never mind'));
     await expect(process.receive({ wait: '1m', signal: before.signal })).rejects.toThrow('never mind');
@@ -67,7 +60,7 @@ describe('those who wait', () => {
   });
 
   it('get nothing that comes when they have just given up, which comes again at once', async () => {
-    const { process } = await start();
+    const { process } = await ReceivingProcess.alone();
     const { delivered } = process.module.get(DelayQueueEvents);
     for (const abort of [(end: () => void) => end(), queueMicrotask]) {
       const givingUp = new AbortController();
@@ -83,7 +76,7 @@ describe('those who wait', () => {
   });
 
   it('are answered when the process shuts down, which receives nothing more', async () => {
-    const { harness, process } = await start();
+    const { harness, process } = await ReceivingProcess.alone();
     await process.publish('a');
     const { receipt } = await process.receiveOne();
     const waiting = process.receive({ wait: '1h' });

@@ -1,7 +1,26 @@
 import type { ContenderName } from '../../contenders/contender.js';
 import type { Bench } from '../../harness/bench.js';
 import { Consumption } from '../../harness/consumption.js';
-import { PARTITIONS } from '../../sizes.js';
+import { PARTITIONS, TOPIC } from '../../sizes.js';
+import type { Measure, Trial } from '../figure.js';
+
+/** What {@link handleRate} measures, as a column. */
+export const HANDLED: Measure = { key: 'rate', label: 'handled', unit: 'messages/s', better: 'more', digits: 0 };
+
+/** Fills one topic with messages that are due, and lets one process handle them. */
+export function handleTrial(
+  subject: ContenderName,
+  options: Pick<HandleRateOptions, 'messages' | 'concurrency' | 'warmUp'>,
+): Trial {
+  const topics = [TOPIC];
+  return {
+    subject,
+    measure: async (bench) => {
+      await bench.run(subject, 'load', { topics, partitions: PARTITIONS, messages: options.messages });
+      return { rate: await handleRate(bench, subject, { topics, ...options }) };
+    },
+  };
+}
 
 export interface HandleRateOptions {
   readonly topics: readonly string[];

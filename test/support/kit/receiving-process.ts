@@ -12,7 +12,7 @@ import {
   type ReceivedMessage,
   type TopicOptions,
 } from 'nestjs-delay-queue';
-import type { DelayQueueHarness } from 'nestjs-delay-queue/testing';
+import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import type { LogBook } from '../app/log-book.js';
 import { boot } from './kit-bed.js';
 
@@ -30,6 +30,12 @@ export class ReceivingProcess {
     const imports = [DelayQueueModule.forRoot({ topics, ...options })];
     const { module, logs } = await boot({ imports, providers }, harness);
     return new ReceivingProcess(module, logs);
+  }
+
+  /** One that has a harness to itself. */
+  static async alone(settings?: TopicOptions): Promise<{ harness: DelayQueueHarness; process: ReceivingProcess }> {
+    const harness = new DelayQueueHarness();
+    return { harness, process: await ReceivingProcess.start(harness, settings) };
   }
 
   readonly receiver: DelayQueueReceiver;
