@@ -7,7 +7,7 @@ import type { PartitionSignal } from '../../../lib/store/fleet/signals.js';
 import type { AbandonedCalls } from '../../../lib/consumer/delivery/abandoned-calls.js';
 import { Delivery } from '../../../lib/consumer/delivery/delivery.js';
 import { HandlerSlots, SlotPool } from '../../../lib/consumer/admission/handler-slots.js';
-import type { HandlerSettings } from '../../../lib/consumer/message-handler.interface.js';
+import type { HandlerSettings, MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
 import { PartitionPipeline } from '../../../lib/consumer/delivery/partition-pipeline.js';
 import type { QueueEvents } from '../../../lib/events/queue-events.interface.js';
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
@@ -30,6 +30,8 @@ export interface BedCall {
 export interface BenchOptions {
   readonly batch?: number | undefined;
   readonly settings?: Partial<HandlerSettings>;
+  /** In place of the calls that end when the test says so. */
+  readonly handle?: MessageHandler['handle'];
   /** Slots that are free, for what waits for one. */
   readonly free?: number;
 }
@@ -62,7 +64,7 @@ export class RunBed {
   readonly holds: number[] = [];
   #deliveries = 0;
 
-  constructor({ batch, settings, free = 1000 }: BenchOptions = {}) {
+  constructor({ batch, settings, free = 1000, handle = async (messages) => this.#call(messages) }: BenchOptions = {}) {
     const broker = fakeBroker({
       onClockStep: () => () => {},
       now: () => this.clock.now(),
@@ -122,7 +124,6 @@ export class RunBed {
     });
     const slots = new HandlerSlots(new SlotPool(free), free);
     slots.release = (count) => void (this.slotsFree += count);
-    const handle = async (messages: readonly DelayedMessage[]): Promise<unknown> => this.#call(messages);
     const handling = testHandling({ context, settings, batch, slots, handle });
     this.abandoned = handling.abandoned;
     this.pipeline = new PartitionPipeline(handling, PARTITION);
