@@ -6,6 +6,8 @@ export interface Sizes {
   readonly backlog: number;
   /** Messages handled one by one, or ten at a time, for a rate, and as many before that to warm up. */
   readonly few: number;
+  /** Messages published and handled while the instructions of Redis are counted. */
+  readonly counted: number;
   /** Messages due in the same millisecond. */
   readonly burst: number;
   /**
@@ -47,6 +49,7 @@ export const FULL: Sizes = {
   publish: 100_000,
   backlog: 100_000,
   few: 20_000,
+  counted: 800,
   burst: 20_000,
   longBacklog: 400_000,
   spread: 3_000,
@@ -67,6 +70,7 @@ export const QUICK: Sizes = {
   publish: 2_000,
   backlog: 3_000,
   few: 500,
+  counted: 200,
   burst: 1_000,
   longBacklog: 3_000,
   spread: 200,

@@ -11,7 +11,6 @@ const HOUR = 3_600_000;
 /** The parts of `internals.ts` that are used here. */
 interface Internals {
   readonly CLAIM_HEAD: number;
-  readonly NUMBERS_PER_RECORD: number;
   readonly scriptOf: (name: string) => { readonly source: string } & LoadedScript;
   readonly toStoredId: (id: string) => string;
   readonly StoreKeys: new (prefix: string) => {
@@ -22,7 +21,7 @@ interface Internals {
 
 // In a variable, so that the compiler does not compile the library too.
 const INTERNALS = '../internals.js';
-const { CLAIM_HEAD, NUMBERS_PER_RECORD, StoreKeys, scriptOf, toStoredId } = (await import(INTERNALS)) as Internals;
+const { CLAIM_HEAD, StoreKeys, scriptOf, toStoredId } = (await import(INTERNALS)) as Internals;
 
 const SCRIPTS = ['publish', 'claim', 'settle', 'acquire'] as const;
 
@@ -85,14 +84,14 @@ class BarePartition {
       lease: HOUR,
       ...noSuspects,
     });
-    const [, , delivered, , , records] = reply;
-    this.#delivered = delivered as number;
-    const numbers = JSON.parse(`[${String(records).replaceAll(' ', ',')}]`) as number[];
+    // All are first deliveries, whose numbers are in a row.
+    let number = this.#delivered;
+    this.#delivered = reply[2] as number;
     const messages = [];
     // The time comes before the head.
-    for (let i = 1 + CLAIM_HEAD, n = 0; i < reply.length; i += 2, n += NUMBERS_PER_RECORD) {
+    for (let i = 1 + CLAIM_HEAD; i < reply.length; i += 2) {
       const [, body] = JSON.parse(reply[i + 1] as string) as [number, Payload];
-      messages.push({ id: reply[i] as string, token: `${EPOCH}.${numbers[n]}`, payload: body });
+      messages.push({ id: reply[i] as string, token: `${EPOCH}.${++number}`, payload: body });
     }
     return messages;
   }

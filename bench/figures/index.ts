@@ -7,6 +7,7 @@ import { finished } from './finished.js';
 import { growth } from './growth.js';
 import { idle } from './idle.js';
 import { inFlight } from './in-flight.js';
+import { instructions } from './instructions.js';
 import { oneAtATime, tenAtATime } from './low-concurrency.js';
 import { memory } from './memory.js';
 import { ordered } from './ordered.js';
@@ -27,6 +28,7 @@ const FIGURES = [
   burst,
   spread,
   spreadLive,
+  instructions,
   memory,
   inFlight,
   idle,

@@ -107,15 +107,27 @@ export function assertUsed(scripts, modules) {
   }
 }
 
-/** Where a script uses modules, and those that are to be inserted there. */
+/** Where a script uses modules, and those that are to be inserted there: what a clause of an `if` brings is not there behind it. */
 function placesOf(script, moduleOf) {
-  const before = new Set();
+  const blocks = new Map();
   return script.uses.map((use) => {
-    const modules = new Set(modulesOf(use, script.file, moduleOf));
-    for (const module of before) modules.delete(module);
-    for (const module of modules) before.add(module);
-    return { ...use, modules: [...modules] };
+    const around = [script, ...clausesAround(script.body, use.range)];
+    const isVisible = (module) => around.includes(blocks.get(module));
+    const needed = new Set(modulesOf(use, script.file, moduleOf));
+    const modules = [...needed].filter((module) => !isVisible(module));
+    for (const module of modules) {
+      if (blocks.has(module)) refuse(script.file, use.line, `${module.file} is used in another block before`);
+      blocks.set(module, around.at(-1));
+    }
+    return { ...use, modules };
   });
+}
+
+/** The clauses that this place is in, from the outermost. */
+function clausesAround(body, [start]) {
+  const around = body.find(({ type, range }) => type === 'IfStatement' && range[0] < start && start < range[1]);
+  const clause = around?.clauses.findLast(({ range }) => range[0] < start);
+  return clause ? [clause, ...clausesAround(clause.body, [start])] : [];
 }
 
 function namesUsedBy({ uses }) {

@@ -4,7 +4,7 @@ import { GLOBALS } from './lua-translator.mjs';
 const FOUND = new Set(Array.from(GLOBALS, (name) => name.split('.')[0]));
 
 /** Lua 5.1 takes 200 in a function; the rest is for what is yet to come. */
-const MOST_LOCALS = 150;
+const MOST_LOCALS = 170;
 
 /** LUAI_MAXUPVALUES of Lua 5.1. */
 const MOST_UPVALUES = 60;
@@ -30,6 +30,9 @@ export class NameChecker {
   #scopes = [new Map()];
   /** From the file to the innermost function: how many locals are active, and which of outer functions it uses. */
   #functions = [{ active: 0, upvalues: new Set() }];
+  /** What is still to be done between statements, and whether this is a place for it: not within a loop or a function. */
+  #steps = [];
+  #takesSteps = true;
 
   /** @param {readonly { name: string }[]} exported what the file declares for others, and in one of their places */
   constructor(file, exported = []) {
@@ -68,9 +71,9 @@ export class NameChecker {
     this.#functions.at(-1).active -= count;
   }
 
-  /** What a name of the file's own block stands for. */
+  /** What a name stands for. */
   find(name) {
-    return this.#scopes[0].get(name);
+    return this.#scopes.findLast((scope) => scope.has(name))?.get(name);
   }
 
   /** Shows what was hidden. */
@@ -89,18 +92,27 @@ export class NameChecker {
   /**
    * Checks the file's own block.
    *
-   * @param {readonly { range: readonly [number, number], run: () => void }[]} steps what has to be done at a place between its statements
+   * @param {readonly { range: readonly [number, number], line: number, run: () => void }[]} steps what has to be done at a place between its
+   *   statements, or those of an `if`
    */
   check(body, steps = []) {
-    const waiting = [...steps];
-    for (const statement of body) {
-      while (waiting[0]?.range[0] < statement.range[0]) waiting.shift().run();
-      if (waiting[0]?.range[0] < statement.range[1])
-        refuse(this.#file, waiting[0].line, 'a module is used within a statement');
-      this.#visit(statement);
-    }
-    for (const { run } of waiting) run();
+    this.#steps = [...steps];
+    this.#visitStatements(body, Infinity);
     this.#assertUsed();
+  }
+
+  #visitStatements(statements, end) {
+    for (const statement of statements) {
+      this.#stepUntil(statement.range[0]);
+      this.#visit(statement);
+      const [step] = this.#steps;
+      if (step?.range[0] < statement.range[1]) refuse(this.#file, step.line, 'a module is used within a statement');
+    }
+    this.#stepUntil(end);
+  }
+
+  #stepUntil(end) {
+    while (this.#takesSteps && this.#steps[0]?.range[0] < end) this.#steps.shift().run();
   }
 
   // ── names ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -111,7 +123,7 @@ export class NameChecker {
   }
 
   #refer({ name, loc }, isRead) {
-    const found = this.#scopes.findLast((scope) => scope.has(name))?.get(name);
+    const found = this.find(name);
     if (!found || found.isHidden) {
       if (!found && isRead && FOUND.has(name)) return;
       refuse(this.#file, loc.start.line, `'${name}' is not declared`);
@@ -148,7 +160,10 @@ export class NameChecker {
   }
 
   #block(statements) {
+    const tookSteps = this.#takesSteps;
+    this.#takesSteps = false;
     this.#inScope(() => this.#visitAll(statements));
+    this.#takesSteps = tookSteps;
   }
 
   #visit(node) {
@@ -163,6 +178,8 @@ export class NameChecker {
         return node.variables.forEach((one) => this.#visitTarget(one));
       case 'FunctionDeclaration':
         return this.#visitFunction(node);
+      case 'IfStatement':
+        return node.clauses.forEach((clause, i) => this.#visitClause(clause, clauseEnd(node, i)));
       case 'RepeatStatement':
         // The condition sees what the body declares.
         return this.#block([...node.body, node.condition]);
@@ -193,13 +210,18 @@ export class NameChecker {
     else this.#visit(node);
   }
 
+  #visitClause({ condition, body }, end) {
+    if (condition) this.#visit(condition);
+    this.#inScope(() => this.#visitStatements(body, end));
+  }
+
   #visitFunction({ identifier, isLocal, parameters, body, loc }) {
     if (isLocal) this.#declareAll([identifier]);
     else if (identifier) this.#visitTarget(identifier);
     this.#functions.push({ active: 0, upvalues: new Set(), line: loc.start.line });
     this.#inScope(() => {
       this.#declareAll(parameters);
-      this.#visitAll(body);
+      this.#block(body);
     });
     this.#functions.pop();
   }
@@ -209,7 +231,12 @@ export class NameChecker {
     this.#inScope(() => {
       this.#take(LOCALS_OF_LOOP, loc.start.line);
       this.#declareAll(variables);
-      this.#visitAll(body);
+      this.#block(body);
     });
   }
+}
+
+/** Where the clause of an `if` ends. */
+function clauseEnd({ clauses, range }, i) {
+  return clauses[i + 1]?.range[0] ?? range[1];
 }

@@ -1,11 +1,13 @@
 import { timeOrNone } from '../calls/replies.js';
 import type { RetentionLimits } from '../dead-letters/retention.js';
+import type { SettleStatus } from '../../messages/settle-status.js';
 import type { Reply } from '../driver.interface.js';
 import { type Owner, epochOf } from '../fleet/owner.js';
 import type { TopicOrder } from '../fleet/topic-config.js';
 import type { Limits } from './limits.js';
 import { AT_ONCE, type BeginWindow, type Begins } from './permits.js';
 import { type Receipt, tokenOf } from './receipt.js';
+import { settleAnswers } from './settle.js';
 
 export interface ClaimRequest {
   /** Claimant, which has to be stored exactly like this as the owner of the partition. */
@@ -38,6 +40,13 @@ export interface ClaimRequest {
   readonly begin?: BeginWindow;
   /** Whether to count what is left that is due. */
   readonly counts?: boolean;
+  /**
+   * Deliveries that have succeeded: they end before anything is claimed, at most {@link MAX_BATCH} of them, unless the claimant is not the owner.
+   * Finished messages must not be kept.
+   *
+   * @defaultValue none
+   */
+  readonly succeeded?: readonly Receipt[] | undefined;
 }
 
 /** Most suspects that run at once in a process. */
@@ -76,6 +85,8 @@ export type ClaimResult =
       readonly begins?: Begins | undefined;
       /** Number of messages that are still due and can be claimed; if that was asked for. */
       readonly due?: number | undefined;
+      /** How the deliveries that have succeeded have ended, in their order; if there were any. */
+      readonly ended?: readonly SettleStatus[] | undefined;
     }
   /** Owner that is stored instead; `undefined` if none is. */
   | { readonly status: 'not-owner'; readonly owner: Owner | undefined };
@@ -97,30 +108,29 @@ interface Begin {
 const CLAIM_STATUS = ['claimed', 'claimed', 'paused', 'held'] as const;
 
 /** Fields of a claim's reply between the time and the messages. */
-export const CLAIM_HEAD = 8;
-
-/** Numbers for each message in a claim's reply. */
-export const NUMBERS_PER_RECORD = 4;
+export const CLAIM_HEAD = 9;
 
 /** @param claimant owner that has claimed; its epoch is part of all tokens */
 export function claimResult(reply: Reply, claimant: Owner): ClaimResult & { readonly begin?: Begin | undefined } {
   if (reply[0] === 0) return { status: 'not-owner', owner: (reply[1] as Owner) || undefined };
-  const [status, delivered, nextAt, repaired, records, suspects, granted, keepsFinished] = reply as ClaimHead;
+  const [status, delivered, nextAt, repaired, records, suspects, granted, keepsFinished, digits] = reply as ClaimHead;
   const epoch = epochOf(claimant);
-  const numbers = JSON.parse(`[${records.replaceAll(' ', ',')}]`) as number[];
-  const messages: ClaimedMessage[] = [];
+  const count = (reply.length - CLAIM_HEAD) / 2;
+  const numbers = readRecords(records, delivered - count);
   const [held, weights] = readSuspects(suspects);
-  for (let i = CLAIM_HEAD, n = 0; i < reply.length; i += 2, n += NUMBERS_PER_RECORD) {
-    messages.push({
-      storedId: reply[i] as string,
-      envelope: reply[i + 1] as string,
-      token: tokenOf(epoch, numbers[n] as number),
-      delivery: numbers[n + 1] as number,
-      attempt: numbers[n + 2] as number,
-      dueAt: numbers[n + 3] as number,
-      weight: weights?.get(messages.length) ?? 0,
-    });
-  }
+  const messages = numbers.map(([number, delivery, attempt, dueAt], i): ClaimedMessage => {
+    const at = CLAIM_HEAD + 2 * i;
+    const [storedId, envelope] = [reply[at], reply[at + 1]] as [string, string];
+    return {
+      storedId,
+      envelope,
+      token: tokenOf(epoch, number),
+      delivery,
+      attempt,
+      dueAt,
+      weight: weights?.get(i) ?? 0,
+    };
+  });
   const result = {
     status: CLAIM_STATUS[status as 1 | 2 | 3],
     messages,
@@ -129,6 +139,7 @@ export function claimResult(reply: Reply, claimant: Owner): ClaimResult & { read
     repaired,
     heldBack: held,
     keepsFinished: keepsFinished === 1,
+    ended: digits === '' ? undefined : (settleAnswers(digits) as SettleStatus[]),
   };
   if (granted === '') return result;
   const [grantedAt = 0, due, at = 0, lead = 0] = granted.split(',').map(Number);
@@ -136,7 +147,22 @@ export function claimResult(reply: Reply, claimant: Owner): ClaimResult & { read
   return { ...result, grantedAt: grantedAt || undefined, due: timeOrNone(due), begin };
 }
 
-type ClaimHead = readonly [number, number, number, number, string, string, string, number];
+type ClaimHead = readonly [number, number, number, number, string, string, string, number, string];
+
+type DeliveryNumbers = [number: number, delivery: number, attempt: number, dueAt: number];
+
+/** @param before number of the delivery before the first of these */
+function readRecords(records: string, before: number): DeliveryNumbers[] {
+  if (records === '') return [];
+  if (!records.includes(' ')) {
+    const dues = JSON.parse(`[${records}]`) as number[];
+    return dues.map((dueAt, i) => [before + i + 1, 1, 1, dueAt]);
+  }
+  return records.split(',').map((record, i) => {
+    const numbers = record.split(' ').map(Number);
+    return (numbers.length > 1 ? numbers : [before + i + 1, 1, 1, ...numbers]) as DeliveryNumbers;
+  });
+}
 
 /** Reads whether suspects were held back, and how much room the others take, by their place; mostly there are none. */
 function readSuspects(text: string): [held: boolean, weights: ReadonlyMap<number, number> | undefined] {

@@ -20,6 +20,7 @@ import {
   type Settlement,
   addsMemory,
   encodeSettlements,
+  encodeTokens,
   extendStatuses,
   settled,
 } from './settle.js';
@@ -40,7 +41,7 @@ export class DeliveryStore {
 
   // The arguments of frequent calls are written out, since spreading an object takes as long as all else here.
   async claim(partition: Partition, request: ClaimRequest): Promise<ClaimResult> {
-    const { owner, sequence, delivered, max, lease, room = SUSPECT_ROOM, finished } = request;
+    const { owner, sequence, delivered, max, lease, room = SUSPECT_ROOM, finished, succeeded = [] } = request;
     assertLength('The lease', lease);
     const given = {
       claimant: owner,
@@ -52,6 +53,8 @@ export class DeliveryStore {
       whole_room: SUSPECT_ROOM,
       finished_limits: encodeRetention(finished),
       terms: encodeTerms(request),
+      tokens: encodeTokens(succeeded),
+      rest: succeeded.map(({ storedId }) => storedId),
     };
     const reply = await this.#scripts.run('claim', partition, given);
     const { begin, ...result } = claimResult(reply, owner);

@@ -80,11 +80,16 @@ export function encodeSettlements(settlements: readonly Settlement[], process: s
   const areAcks = rest.length === settlements.length;
   return {
     outcomes: areAcks ? OUTCOMES.ack : letters,
-    tokens: settlements.map(({ token }) => `${TOKEN.test(token) ? token : NO_TOKEN} `).join(''),
+    tokens: encodeTokens(settlements),
     process: process ?? '',
     durations: process === undefined ? '' : settlements.map(({ duration = 0 }) => Math.round(duration)).join(','),
     rest,
   };
+}
+
+/** Encodes tokens for the scripts, each with a space behind. */
+export function encodeTokens(receipts: readonly Receipt[]): string {
+  return receipts.map(({ token }) => `${TOKEN.test(token) ? token : NO_TOKEN} `).join('');
 }
 
 function failureOf(outcome: Outcome): string {
@@ -111,12 +116,17 @@ const SETTLE_STATUS: Readonly<Record<string, SettleAnswer>> = {
   4: 'later',
 };
 
+/** @param digits one a delivery */
+export function settleAnswers(digits: string): SettleAnswer[] {
+  return Array.from(digits, (digit) => SETTLE_STATUS[digit] as SettleAnswer);
+}
+
 const EXTEND_STATUS: Readonly<Record<string, ExtendStatus>> = { 0: 'lost', 1: 'extended', 2: 'cancelled' };
 
 /** Reads a reply. `dueAt`: something is due from then on that was not before, and the owner, which made the call, got no signal; epoch milliseconds. */
 export function settled([digits, due]: Reply): { statuses: SettleAnswer[]; dueAt: number | undefined } {
-  const statuses = Array.from(String(digits), (digit) => SETTLE_STATUS[digit] as SettleAnswer);
-  return { statuses, dueAt: due === undefined || Number(due) < 0 ? undefined : Number(due) };
+  const dueAt = due === undefined || Number(due) < 0 ? undefined : Number(due);
+  return { statuses: settleAnswers(String(digits)), dueAt };
 }
 
 export function extendStatuses([digits]: Reply): ExtendStatus[] {

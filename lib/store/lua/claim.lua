@@ -11,24 +11,28 @@
 --       terms ('' for a topic without order or limits; else
 --       '<order, - for none> <most in flight of a key> <most of a key within the window> <window, ms> <1 to count what is due>
 --       <lead, ms> <slack, ms> <ahead, ms>', 0 for no limit; lead and slack say when what a rate grants begins, as for `permit`, and
---       `ahead` how long before a key can go on the claimant has to claim, so that the claim is there in time)
--- Reply {now_us, status, delivered, next, repaired, records, suspects, granted, keeps_finished, then 2 a message: stored id, envelope},
---       or {now_us, 0, the owner that is stored, '' for none} if the claimant is not the owner, or has claimed since
+--       `ahead` how long before a key can go on the claimant has to claim, so that the claim is there in time),
+--       tokens (of deliveries that have succeeded and end before it claims, each with a space behind), ... (the stored id of each)
+-- Reply {now_us, status, delivered, next, repaired, records, suspects, granted, keeps_finished, digits,
+--       then 2 a message: stored id, envelope},
+--       or {now_us, 0, the owner that is stored, '' for none} if the claimant is not the owner, or has claimed since: then nothing has ended
 --       status   1 claimed, 2 paused, 3 held: nothing of the topic begins before next
 --       next     earliest due time or end of a lease, epoch ms, or when a limit allows more; -1 if nothing waits
---       records  4 numbers a message with spaces: number of the delivery, delivery, attempt, due ms; commas between messages
+--       records  of each message, with commas between: its due time, ms, if this is its first delivery; else 4 numbers with spaces: number
+--                of the delivery, delivery, attempt, due ms. The numbers of all are in a row, and end with `delivered`, except in a repeat
 --       suspects '' mostly; else with commas 1 if some were held back, or 0, and 2 numbers for each one that takes room: its
 --                place among the messages, from 0, and that room
 --       granted  '' mostly; else with commas the time under which the deliveries stand in the logs of their keys, ms or 0, how many
 --                messages are still due, -1 if that was not asked for, when the deliveries may begin, epoch ms or 0, and in how many ms that is
 --       keeps_finished 1 if finished messages are kept, or some are left | 0
+--       digits   one for each delivery that was to end, as `settle` answers them
 -- Roles consumer
 -- Cost  O(max log size), max <= 200; looks at 400 messages at most, including those that limits hold back, and stops early once the
 --       envelopes add up to 1 MiB, or 256 KiB if the messages handed out are kept as finished
 --
 -- A delivery's token is the claimant's epoch, a dot and the number of the delivery. `claim` of meta is the latest claim:
 -- '<epoch> <sequence> <number of its latest delivery>', and behind that, if rates of keys have granted deliveries, the time under which they
--- stand in their logs, and when they can begin.
+-- stand in their logs, and when they can begin; at the end '/' and the digits, if not all of them are 1.
 --
 -- A message whose delivery ended with its lease may have killed its process, and is a suspect from the second time on. Suspects
 -- of two crashes run in groups, and those of more alone, so that the crash of a group is not held against the innocent: only
@@ -38,19 +42,19 @@
 -- before and whose lease has ended stay in flight until they can come again.
 --
 -- Arguments that it cannot use, such as a lease that is not a number, are refused before anything is written.
--- Can be run again with the same arguments: the sequence identifies a repeat, which gets the deliveries that the first run made as
--- they are, whatever its max. A run that comes after a later claim changes nothing. Messages handed out at most once are kept in
+-- Can be run again with the same arguments: the sequence identifies a repeat, which gets the digits and the deliveries that the first run
+-- made as they are, whatever its max. A run that comes after a later claim changes nothing. Messages handed out at most once are kept in
 -- `handed` for a while, as '<epoch> <sequence> <numbers>;<suspects>' and behind a line break, of each message, the lengths of its stored id
 -- and its envelope, and both.
 
 -- @use now (now)
--- @use times (MAX_TIME, LONGEST)
+-- @use times (MAX_TIME, LONGEST, to_time)
 local most, lease_ms, free, whole = tonumber(max), tonumber(lease), tonumber(room), tonumber(whole_room)
-local asked = redis.call('HMGET', meta, 'finished', 'tagged', 'paused', 'claim', 'largest', 'held')
+local asked = redis.call('HMGET', meta, 'finished', 'tagged', 'paused', 'claim', 'largest', 'held', 'delivered', 'acked')
 local limits_before = asked[1]
 -- The limits of this owner hold from now on. If it has none, finished messages stay for as long as was promised.
 if finished_limits ~= '' then asked[1] = finished_limits elseif asked[1] then asked[1] = (string.match(asked[1], '^%d+ ') or '-1 ') .. '0' end
--- @use claim-latest (order, epoch, session, highest, known, is_repeat, granted_before, began_before)
+-- @use claim-latest (order, epoch, session, highest, known, is_repeat, granted_before, began_before, digits_before)
 if not (lease_ms and lease_ms >= 0 and lease_ms <= MAX_TIME) then
   return redis.error_reply('REFUSED the lease is no number of milliseconds: ' .. lease)
 end
@@ -64,16 +68,19 @@ if terms ~= '' and not counts_due then return redis.error_reply('REFUSED the ter
 local held_until = tonumber(asked[6])
 if held_until and (held_until <= now or held_until > now + LONGEST) then held_until = nil end
 
--- As modules/types.lua, without a function for each. The type of `inflight` shows before the first write.
-redis.call('ZCARD', scheduled)
-redis.call('ZCARD', keyed)
-redis.call('HLEN', messages)
-redis.call('HLEN', deliveries)
+-- As modules/types.lua, without a function for each, and only where the first read of a key comes behind a write.
+local is_once = lease_ms == 0
+local first_lease = redis.call('ZRANGE', inflight, '0', '0', 'WITHSCORES')[2]
+local is_lease_over = first_lease and tonumber(first_lease) <= now
+if order_mode or is_once or is_lease_over or tokens ~= '' then
+  redis.call('ZCARD', scheduled)
+  redis.call('ZCARD', keyed)
+  redis.call('HLEN', messages)
+end
 if has_keys then
   redis.call('HLEN', rates)
   for _, key in ipairs({ running, rated, resting }) do redis.call('ZCARD', key) end
 end
-local is_once = lease_ms == 0
 local number_before = math.max(highest, known)
 local token_start = epoch .. '.'
 -- As text, since Redis formats a number with 17 digits, which takes long.
@@ -81,17 +88,46 @@ local deadline = string.format('%d', now + lease_ms)
 
 -- Messages looked at together, most such looks, and most looks at those whose lease has ended.
 local CHUNK, ROUNDS, ENDED_ROUNDS = 100, 4, 3
--- @use count (add)
+-- @use count (add, counted)
+-- @use record
+-- @use finish
+-- @use lines
+
+local acked = counted(asked[8])
+local digits = ''
+-- Redis 6.2 lets a script add nothing while its memory is full, unless it has removed something first.
+local function make_room() redis.call('HDEL', meta, '') end
+if order_mode or is_repeat then make_room() end
+if tokens ~= '' and is_repeat then
+  digits = digits_before ~= '' and digits_before or string.rep('1', #ARGV - FIRST + 1)
+elseif tokens ~= '' then
+  local ids, outcomes, details, process, durations = { unpack(ARGV, FIRST) }, 'a', {}, '', ''
+  -- @use settle-acks (are_acked)
+  if are_acked then
+    digits = string.rep('1', #ids)
+    acked = acked + #ids
+  else
+    -- @use settle-one (counts)
+    -- @use settle-deliveries (statuses)
+    digits = statuses
+    acked, counts.acked = acked + counts.acked, 0
+    for counter, n in pairs(counts) do
+      if n > 0 then add(counter, n) end
+    end
+  end
+end
+
 -- @use key-limits (CHUNK_OF_KEYS, permitted, wake_keys, store_states, granted_at, begins_at)
 -- @use claim-reply (reply, taken)
 -- @use claim-size (proceed, fit)
--- @use claim-deliver (number, held, repaired, admitted, deliver)
--- @use claim-repeat (repeat_claim, keep_handed)
+-- @use claim-deliver (number, repaired, deliver)
 
--- Redis 6.2 lets a script add nothing while its memory is full, unless it has removed something first.
-redis.call('HDEL', meta, '')
+-- When the next message is due, as text; nil if that is to be asked for.
+local next_due
+-- Number of messages held back for want of room.
+local held = 0
 if is_repeat and highest > known then
-  repeat_claim()
+  -- @use claim-repeat
 elseif asked[3] then
   reply[2] = 2
 elseif held_until then
@@ -99,58 +135,69 @@ elseif held_until then
 elseif not is_repeat then
   if order_mode == 'limits' and not stored_mode then redis.call('HSET', places, 'mode', order_mode) end
   if has_keys then wake_keys(redis.call('ZRANGEBYSCORE', resting, '-inf', begins_at, 'LIMIT', 0, CHUNK_OF_KEYS), most) end
-  while proceed(ENDED_ROUNDS) do
-    local limit = math.min(CHUNK, most - taken)
-    local ids = redis.call('ZRANGEBYSCORE', inflight, '-inf', now, 'LIMIT', held, limit)
-    local count = fit(ids)
-    if count > 0 then ids = admitted(ids) end
-    if #ids > 0 then
-      redis.call('ZREM', inflight, unpack(ids))
-      local waiting = redis.call('ZMSCORE', scheduled, unpack(ids))
-      local ended = {}
-      for i = 1, #ids do
-        -- Only damage from outside puts a message in both sets; it waits, and must not be early.
-        if waiting[i] then repaired = repaired + 1 else ended[#ended + 1] = ids[i] end
-      end
-      if #ended > 0 then deliver(ended) end
-    end
-    if count < limit then break end
+  if is_lease_over then
+    -- @use claim-ended
   end
   while proceed(ROUNDS) do
     local limit = math.min(CHUNK, most - taken)
-    local head = redis.call('ZRANGEBYSCORE', scheduled, '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit)
-    if #head == 0 then break end
+    -- One more than it hands out is due next.
+    local head = redis.call('ZRANGEBYSCORE', scheduled, '-inf', now, 'WITHSCORES', 'LIMIT', '0', limit + 1)
+    local found = #head / 2
+    if found == 0 then break end
     local ids, dues = {}, {}
-    for i = 1, #head / 2 do ids[i], dues[i] = head[2 * i - 1], head[2 * i] end
+    for i = 1, math.min(found, limit) do ids[i], dues[i] = head[2 * i - 1], head[2 * i] end
     -- They are sorted: mostly this is the only look at them.
     for i = 1, #dues do
       if tonumber(dues[i]) >= 0 then break end
-      dues[i] = 0
+      dues[i] = '0'
+    end
+    -- Another program may have written parts of a millisecond.
+    local listed = table.concat(dues, ' ')
+    if string.find(listed, '.', 1, true) or string.find(listed, 'e', 1, true) then
+      for i = 1, #dues do dues[i] = string.format('%d', to_time(dues[i])) end
     end
     local count = fit(ids)
     if count == 0 then break end
-    redis.call('ZREMRANGEBYRANK', scheduled, 0, count - 1)
-    if has_keys then ids, dues = permitted(ids, dues) end
-    if #ids > 0 then deliver(ids, dues) end
-    if count < limit then break end
+    next_due = found > count and head[2 * count + 2] or nil
+    if has_keys then
+      redis.call('ZREMRANGEBYRANK', scheduled, 0, count - 1)
+      ids, dues = permitted(ids, dues)
+      if #ids > 0 then deliver(ids, dues) end
+    else
+      deliver(ids, dues, true)
+    end
+    if found <= limit or count < limit then break end
+  end
+end
+if taken == 0 and tokens == '' then
+  make_room()
+  -- A lease that ends later than any lease can was not given here, and its delivery will not be settled: so it ends now.
+  local last = redis.call('ZREVRANGE', inflight, 0, 0, 'WITHSCORES')
+  if last[2] and tonumber(last[2]) > now + LONGEST then
+    redis.call('ZADD', inflight, string.format('%d', now), last[1])
+    repaired = repaired + 1
   end
 end
 
--- @use claim-mending
+if taken < most and not is_repeat and reply[2] == 1 and (has_keys or order_mode and redis.call('ZCARD', blocked) > 0) then
+  -- @use claim-mending
+end
 -- @use claim-relook
 if has_keys and not is_repeat then store_states() end
 
-if is_once and taken > 0 and not is_repeat then keep_handed() end
+if is_once and taken > 0 and not is_repeat then
+  -- @use claim-handed
+end
 if not is_repeat then
   local this_claim = string.format('%s %d %d', epoch, order, number)
   if granted_at > 0 then this_claim = string.format('%s %d %d', this_claim, granted_at, begins_at) end
-  if asked[1] and asked[1] ~= limits_before then
-    redis.call('HSET', meta, 'claim', this_claim, 'finished', asked[1])
-  else
-    redis.call('HSET', meta, 'claim', this_claim)
-  end
+  if string.find(digits, '[^1]') then this_claim = this_claim .. '/' .. digits end
+  local changes = { 'claim', this_claim }
+  if number > number_before then changes[3], changes[4] = 'delivered', string.format('%d', counted(asked[7]) + number - number_before) end
+  if acked ~= counted(asked[8]) then changes[#changes + 1], changes[#changes + 2] = 'acked', string.format('%d', acked) end
+  if asked[1] and asked[1] ~= limits_before then changes[#changes + 1], changes[#changes + 2] = 'finished', asked[1] end
+  redis.call('HSET', meta, unpack(changes))
 end
-if number > number_before then add('delivered', number - number_before) end
 if repaired > 0 then add('repaired', repaired) end
 -- @use claim-answer
 if order_mode == 'limits' and not is_limited and not is_repeat and redis.call('ZCARD', blocked) == 0 then

@@ -29,26 +29,15 @@
 local asked = redis.call('HMGET', meta, 'finished', 'tagged')
 -- @use answered (earlier_answer, remember)
 -- @use count (add)
--- @use finished (keeps)
--- @use finish (head_of, keepable, finish)
+-- @use finish
 local order_mode = redis.call('HGET', places, 'mode')
--- @use lines (leave_lines)
+-- @use lines
 
 local answered_digits, answered_due = string.match(earlier_answer() or '', '^(%d+) (%-?%d+)$')
 if answered_digits then return { now_us, answered_digits, tonumber(answered_due) } end
 
-local tokens_of = {}
-
--- As modules/types.lua, without a function for each: acknowledgements are the most frequent calls of all. They write to few
--- keys, and `forget`, which then writes first, checks some of those itself.
 redis.call('ZCARD', inflight)
-local function assert_others()
-  redis.call('ZCARD', scheduled)
-  redis.call('ZCARD', dead)
-  redis.call('ZCARD', keyed)
-  redis.call('HLEN', messages)
-  redis.call('HLEN', errors)
-end
+-- @use settle-types (assert_others)
 if outcomes ~= 'a' then
   assert_others()
   if string.find(outcomes, '[bkux]') then
@@ -60,75 +49,37 @@ if outcomes ~= 'a' then
   redis.call('ZADD', scheduled, 'XX', 'GT', '-inf', '')
 end
 
-local total = 0
-for token in string.gmatch(tokens, '[^ ]+ ') do
-  total = total + 1
-  tokens_of[total] = token
-end
-local detail = FIRST + total
-
-local delays = {}
-for at = detail, #ARGV, 2 do
-  local delay = tonumber(ARGV[at])
-  delays[at] = delay
+-- @use settle-tokens (tokens_of)
+local total = #tokens_of
+local details = { unpack(ARGV, FIRST + total) }
+for at = 1, #details, 2 do
+  local delay = tonumber(details[at])
   if not (delay and delay >= 0 and delay <= MAX_TIME) then
-    return redis.error_reply('REFUSED the delay of an outcome is no number of milliseconds: ' .. ARGV[at])
+    return redis.error_reply('REFUSED the delay of an outcome is no number of milliseconds: ' .. details[at])
   end
+  details[at] = delay
 end
 
 local ids = { unpack(ARGV, FIRST, FIRST + total - 1) }
-local records = redis.call('HMGET', deliveries, unpack(ids))
-
-local statuses = {}
--- @use earliest (earliest, note)
--- @use settle-one (settle, remove, ended, gone, gone_as, places_of, counts, head_before)
-
--- Nearly all are the current delivery of a message without a mark. Parsing their records would cost more than all the rest of
--- an ack. The token has its space behind.
-local function is_plain(record, token)
-  return record and token ~= '0 ' and string.find(record, token, 1, true) == 1
-end
-
-local served = keeps and keepable(ids) or total
-for n = 1, served do
-  local id, token = ids[n], tokens_of[n]
-  local outcome = #outcomes == 1 and outcomes or string.sub(outcomes, n, n)
-  if outcome == 'a' and not ended[id] and is_plain(records[n], token) then
-    ended[id] = true
-    remove(n, 'acked')
-    statuses[n] = '1'
-  else
-    local delay, failure
-    if outcome ~= 'a' then
-      delay, failure = delays[detail], ARGV[detail + 1]
-      detail = detail + 2
-    end
-    statuses[n] = settle(n, string.sub(token, 1, -2), outcome, delay, failure)
+-- @use earliest (earliest)
+-- @use head-before (head_before)
+-- @use settle-acks (are_acked)
+local digits
+if are_acked then
+  digits = string.rep('1', total)
+  add('acked', total)
+else
+  -- @use settle-one (counts)
+  -- @use settle-deliveries (statuses)
+  digits = statuses
+  for counter, n in pairs(counts) do
+    if n > 0 then add(counter, n) end
   end
 end
-
-if #gone > 0 then
-  local heads, kept_records, took = {}, {}, {}
-  if keeps then
-    for duration in string.gmatch(durations, '%d+') do took[#took + 1] = duration end
-    for at = 1, #gone do
-      local n = places_of[at]
-      heads[at] = head_of(gone_as[at] == 'acked' and 'a' or 'c', took[n], process ~= '' and process or nil)
-      kept_records[at] = records[n]
-    end
-  end
-  finish(gone, heads, kept_records)
-  redis.call('ZREM', inflight, unpack(gone))
-  if order_mode then note(leave_lines(gone)) end
-end
-for counter, n in pairs(counts) do
-  if n > 0 then add(counter, n) end
-end
-statuses = table.concat(statuses) .. string.rep('4', total - served)
 -- The owner learns from the answer what is due: signals can get lost. Another process may have delivered the messages.
 local due = -1
 if earliest and (not head_before or earliest < head_before) then
   if claimant ~= '' and redis.pcall('GET', owner) == claimant then due = earliest else wake(head_before, earliest) end
 end
-remember(string.format('%s %d', statuses, due))
-return { now_us, statuses, due }
+remember(string.format('%s %d', digits, due))
+return { now_us, digits, due }

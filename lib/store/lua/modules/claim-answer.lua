@@ -1,12 +1,12 @@
 -- Completes the answer of a claim.
--- @needs scheduled, inflight, blocked, most, held_until, is_repeat, granted_before, began_before
+-- @needs scheduled, inflight, blocked, most, held_until, is_repeat, granted_before, began_before, next_due, held, digits
 -- @use now (now, now_up)
 -- @use times (to_time)
 -- @use claim-terms (counts_due)
 -- @use claim-mode (order_mode, has_keys, relook)
 -- @use key-limits (next_rest, granted_at, begins_at)
 -- @use claim-reply (reply, announced, suspects, taken)
--- @use claim-deliver (number, held, repaired)
+-- @use claim-deliver (number, repaired)
 
 -- Time in ms after which to try more of the blocked messages if nothing else waits: in an ordered topic all wait behind dead letters then.
 local TRY_AGAIN = order_mode == 'limits' and 30000 or 300000
@@ -19,10 +19,13 @@ if held > 0 or #suspects > 0 then
   reply[7] = table.concat(suspects, ',')
 end
 
-local next_due = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2]
+reply[10] = digits
+
+-- What limits hold back may be due again by then.
+if not next_due or has_keys then next_due = redis.call('ZRANGE', scheduled, '0', '0', 'WITHSCORES')[2] end
 -- Messages held back are claimed when there is room.
 local is_all_held = held > 0 and taken < most
-local next_lease = redis.call('ZRANGEBYSCORE', inflight, is_all_held and '(' .. now or '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+local next_lease = redis.call('ZRANGEBYSCORE', inflight, is_all_held and '(' .. now or '-inf', '+inf', 'WITHSCORES', 'LIMIT', '0', '1')[2]
 next_due, next_lease = next_due and to_time(next_due), next_lease and to_time(next_lease)
 local next_at = math.min(next_due or math.huge, next_lease or math.huge)
 if has_keys then next_at = math.min(next_at, next_rest(next_at == math.huge) or math.huge) end

@@ -1,5 +1,5 @@
 -- Identifies the claim: a claimant that is not the owner, or has claimed since, gets its answer at once.
--- @exports order, known, epoch, session, highest, granted_before, began_before, is_repeat
+-- @exports order, known, epoch, session, highest, granted_before, began_before, digits_before, is_repeat
 -- @needs claimant, sequence, delivered, owner, asked
 -- @use now (now_us)
 -- @use times (MAX_TIME)
@@ -14,13 +14,14 @@ end
 
 -- The sequence of the latest claim in this epoch.
 local latest = 0
--- The number of its latest delivery, and its grant: the time in the logs, and when it begins.
-local highest, granted_before, began_before = 0, 0, 0
-local by, nth, latest_delivery, granted, begins = string.match(asked[4] or '', '^([^ ]+) (%d+) (%d+) ?(%d*) ?(%d*)$')
+-- The number of its latest delivery, and its grant: the time in the logs, and when it begins; and the digits, '' if all were 1.
+local highest, granted_before, began_before, digits_before = 0, 0, 0, ''
+local by, nth, latest_delivery, granted, begins, digits = string.match(asked[4] or '', '^([^ ]+) (%d+) (%d+) ?(%d*) ?(%d*)/?(%d*)$')
 nth, latest_delivery = tonumber(nth), tonumber(latest_delivery)
 -- A damaged record is ignored.
 if by == epoch and nth <= MAX_TIME and latest_delivery <= MAX_TIME then
-  latest, highest, granted_before, began_before = nth, latest_delivery, tonumber(granted) or 0, tonumber(begins) or 0
+  latest, highest, digits_before = nth, latest_delivery, digits
+  granted_before, began_before = tonumber(granted) or 0, tonumber(begins) or 0
 end
 if order < latest then return { now_us, 0, stored_owner } end
 local is_repeat = order == latest

@@ -7,7 +7,7 @@
 local SUSPECT = 2
 local ALONE = 3
 
-local reply = { now_us, 1, 0, -1, 0, '', '', '', asked[1] and 1 or 0 }
+local reply = { now_us, 1, 0, -1, 0, '', '', '', asked[1] and 1 or 0, '' }
 local announced, suspects = {}, {}
 local taken, bytes = 0, 0
 
@@ -19,11 +19,12 @@ local function room_for(crashes)
   return crashes >= ALONE and whole or crashes >= SUSPECT and 1 or 0
 end
 
-local function announce(id, envelope, numbers, crashes)
+-- `told`: what the answer tells of the delivery.
+local function announce(id, envelope, told, crashes)
   local weight = room_for(crashes)
   if weight > 0 then suspects[#suspects + 1] = string.format('%d,%d', taken, weight) end
   taken = taken + 1
-  announced[taken] = numbers
-  reply[2 * taken + 8], reply[2 * taken + 9] = id, envelope
+  announced[taken] = told
+  reply[2 * taken + 9], reply[2 * taken + 10] = id, envelope
   bytes = bytes + #envelope
 end

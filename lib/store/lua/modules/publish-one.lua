@@ -5,7 +5,7 @@
 -- @use times (to_time)
 -- @use message-columns (waits)
 -- @use record (NO_TOKEN, parse_record, replaced_until, first_mark, format_record)
--- @use wake (head_due)
+-- @use head-due (head_due)
 -- @use count (add)
 -- @use tags (has_tags, untag)
 -- @use publish-tags (tags_of, tag)

@@ -2,7 +2,8 @@
 -- @exports assert_removable, remove
 -- @needs messages, deliveries, errors, keyed, order_mode
 -- @use types (assert_sets, assert_hashes)
--- @use wake (head_due, wake)
+-- @use head-due (head_due)
+-- @use wake (wake)
 -- @use lines (leave_lines)
 
 -- Call this before anything is written. The type of the set itself shows when it is read.

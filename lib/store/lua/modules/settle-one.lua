@@ -1,20 +1,20 @@
 -- Ends one delivery.
--- @exports settle, remove, ended, gone, gone_as, places_of, counts, head_before
--- @needs scheduled, inflight, deliveries, dead, errors, order_mode, ids, records, assert_others
+-- @exports settle, remove, ended, gone, gone_as, places_of, counts
+-- @needs scheduled, inflight, deliveries, dead, errors, order_mode, ids
 -- @use now (now, now_up)
 -- @use record (NO_TOKEN, parse_record, replaced_until, first_mark, format_record)
--- @use wake (head_due)
 -- @use history (with_history)
 -- @use finished (keeps)
 -- @use lines (line_up, leave_line)
--- @use earliest (earliest, note)
+-- @use earliest (note)
+-- @use head-before (look_before)
+-- @use settle-types (assert_others)
 -- @use settle-key (rest_key, give_back)
 
 -- Deliveries that have ended in this call, by stored id.
 local ended = {}
 -- Messages that have ended, how, and their numbers among the deliveries of this call.
 local gone, gone_as, places_of = {}, {}, {}
-local head_before = order_mode and head_due() or nil
 local counts = { acked = 0, retried = 0, died = 0, cancelled = 0, expired = 0, stale = 0 }
 
 local function count(counter) counts[counter] = counts[counter] + 1 end
@@ -22,7 +22,7 @@ local function count(counter) counts[counter] = counts[counter] + 1 end
 local function reschedule(id, due, delivery, attempt, mark)
   if attempt < 0 then attempt = 0 end
   if order_mode == 'limits' then note(leave_line(id)) end
-  if not earliest and not order_mode then head_before = head_due() end
+  look_before()
   redis.call('ZADD', scheduled, due, id)
   redis.call('HSET', deliveries, id, format_record(NO_TOKEN, delivery, attempt, due, mark))
   note(due)
@@ -50,8 +50,8 @@ local function remove(n, counter)
 end
 
 -- Ends the delivery of this number; returns the digit.
-local function settle(n, token, outcome, delay, failure)
-  local id, record = ids[n], records[n]
+local function settle(n, record, token, outcome, delay, failure)
+  local id = ids[n]
   local current, delivery, attempt, due, mark = parse_record(record)
   if current ~= token or token == NO_TOKEN or ended[id] then
     count('stale')

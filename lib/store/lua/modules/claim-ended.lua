@@ -1,0 +1,83 @@
+-- Delivers messages whose lease has ended.
+-- @needs scheduled, inflight, deliveries, errors, most, free, held, CHUNK, ENDED_ROUNDS
+-- @use now (now)
+-- @use record (NO_TOKEN, parse_record, replaced_until, first_mark, format_record)
+-- @use count (add)
+-- @use finished (keeps)
+-- @use finish (head_of, finish)
+-- @use envelopes (has_envelope)
+-- @use lines (line_up)
+-- @use claim-mode (order_mode, has_keys)
+-- @use key-limits (load_states, may_come_again)
+-- @use claim-reply (room_for, taken)
+-- @use claim-size (proceed, fit)
+-- @use claim-deliver (repaired, deliver, leave)
+
+-- Returns those for which there is room, and whose keys allow it, and their records.
+local function admitted(ids)
+  local records, result, kept, later = redis.call('HMGET', deliveries, unpack(ids)), {}, {}, {}
+  if has_keys then load_states(ids) end
+  for i = 1, #ids do
+    local _, _, _, _, mark, crashes = parse_record(records[i])
+    local needed = mark == '' and room_for(crashes + 1) or 0
+    local allowed, at = true, nil
+    if needed <= free and has_keys and mark == '' then allowed, at = may_come_again(ids[i]) end
+    if not allowed then
+      later[#later + 1], later[#later + 2] = string.format('%d', at), ids[i]
+    elseif needed <= free then
+      free = free - needed
+      result[#result + 1] = ids[i]
+      kept[#result] = records[i]
+    else
+      held = held + 1
+    end
+  end
+  if #later > 0 then redis.call('ZADD', inflight, unpack(later)) end
+  return result, kept
+end
+
+-- Ends a message that was cancelled while in flight, or schedules the one that has replaced it, once its delivery will not be settled
+-- any more. The id is in neither set. Returns whether the message was one of those.
+local function conclude(id, mark, record)
+  if mark == 'c' then
+    finish({ id }, keeps and { head_of('c') }, { record })
+    if order_mode then leave({ id }) end
+    add('cancelled', 1)
+    return true
+  end
+  local due = replaced_until(mark)
+  if not due then return false end
+  redis.call('HDEL', errors, id)
+  redis.call('HSET', deliveries, id, format_record(NO_TOKEN, 0, 0, due, first_mark(mark)))
+  if order_mode then
+    leave({ id })
+    line_up(id, due, 0)
+  else
+    redis.call('ZADD', scheduled, due, id)
+  end
+  return true
+end
+
+while proceed(ENDED_ROUNDS) do
+  local limit = math.min(CHUNK, most - taken)
+  local ids = redis.call('ZRANGEBYSCORE', inflight, '-inf', now, 'LIMIT', held, limit)
+  local count = fit(ids)
+  local records = {}
+  if count > 0 then ids, records = admitted(ids) end
+  if #ids > 0 then
+    redis.call('ZREM', inflight, unpack(ids))
+    local waiting = redis.call('ZMSCORE', scheduled, unpack(ids))
+    local ended = {}
+    for i = 1, #ids do
+      local _, _, _, _, mark = parse_record(records[i])
+      if waiting[i] then
+        -- Only damage from outside puts a message in both sets; it waits, and must not be early.
+        repaired = repaired + 1
+      elseif mark == '' or not has_envelope(ids[i]) or not conclude(ids[i], mark, records[i]) then
+        ended[#ended + 1] = ids[i]
+      end
+    end
+    if #ended > 0 then deliver(ended) end
+  end
+  if count < limit then break end
+end
