@@ -67,11 +67,11 @@ async function count(open: Open, perCall: number, messages: number): Promise<Sam
   const redis = await CountedRedis.start();
   try {
     const counted = await open(redis.socket, internals);
-    const publish = async (count: number): Promise<void> => {
-      for (let left = count; left > 0; left -= perCall) await counted.publish(perCall);
+    const publish = async (total: number): Promise<void> => {
+      for (let left = total; left > 0; left -= perCall) await counted.publish(perCall);
     };
-    const handle = async (count: number): Promise<void> => {
-      for (let left = count; left > 0;) left -= await counted.handle(perCall);
+    const handle = async (total: number): Promise<void> => {
+      for (let left = total; left > 0;) left -= await counted.handle(perCall);
     };
     await publish(WARM_UP * perCall);
     await handle(WARM_UP * perCall);

@@ -49,7 +49,7 @@ export class Admission {
     this.#clock = context.clock;
     this.#starvation = new StarvationWatch(context.clock, options.onStarving);
     const limiter = new TopicLimiter({ ...options, lease: lease || LIMITED_LEASE });
-    this.#parts = { slots, priority, batch, suspects, limiter, hold: new TopicHold(options) };
+    this.#parts = { clock: context.clock, slots, priority, batch, suspects, limiter, hold: new TopicHold(options) };
   }
 
   /** Admits the claims of a partition. */

@@ -1,6 +1,7 @@
 import type { ClaimRequest, ClaimResult } from '../../store/deliveries/claim.js';
 import type { Begins } from '../../store/deliveries/permits.js';
 import { MAX_BATCH, type Partition } from '../../store/partition.js';
+import type { Clock } from '../../time/clock.js';
 import { BeginEstimate, BeginTimes } from './begin-estimate.js';
 import { followed } from './expected-time.js';
 import type { Claimant, HandlerPlace } from './handler-slots.js';
@@ -15,8 +16,12 @@ const FIRST_CLAIM = 16;
 /** Divisor of the free slots for the share that a claim can have beyond that, if earlier claims have brought more. */
 const SHARE_OF_FREE = 4;
 
+/** For how long after its turn a claimant can go ahead of others, in milliseconds. */
+const AHEAD_FOR = 10;
+
 /** Parts that have to let a claim pass. */
 export interface AdmissionParts extends HandlerPlace {
+  readonly clock: Clock;
   readonly suspects: SuspectQuota;
   readonly limiter: TopicLimiter;
   readonly hold: TopicHold;
@@ -29,6 +34,8 @@ export interface Claims {
   readonly mayClaim: boolean;
   /** Whether something is due now, or within a moment. */
   readonly isDue: boolean;
+  /** Whether a claim would end deliveries, too. */
+  readonly endsDeliveries: boolean;
   /** Claims once, as far as it is admitted, and calls {@link ClaimAdmission.done} at the end. */
   claim(): void;
 }
@@ -48,6 +55,8 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
   /** Number of due messages that the last claim left, if the topic is limited. */
   #due = 0;
   #isClaiming = false;
+  /** Time of the latest claim whose turn it was, in epoch milliseconds on the local clock. */
+  #turnAt = -Infinity;
   /** Whether something may have become due while the claim was under way. */
   #again = false;
   #hasQuit = false;
@@ -103,6 +112,11 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
     return this.#claims.mayClaim && this.#claims.isDue;
   }
 
+  /** A claim that ends the deliveries of the one before saves a call. It must not keep others waiting for long. */
+  get goesAhead(): boolean {
+    return this.#claims.endsDeliveries && this.#parts.clock.now() < this.#turnAt + AHEAD_FOR;
+  }
+
   get waitsForSlots(): boolean {
     return this.#parts.slots.keepsWaiting(this);
   }
@@ -121,6 +135,7 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
       this.#parts.slots.withdraw(this);
       return;
     }
+    if (!this.goesAhead) this.#turnAt = this.#parts.clock.now();
     this.#isClaiming = true;
     this.#again = false;
     this.#slots = slots;

@@ -6,6 +6,8 @@ export interface Claimant {
   readonly wanted: number;
   /** Whether something of it is due now, or within a moment, so that it will ask. */
   readonly isAboutToAsk?: boolean;
+  /** Whether it should get slots before those that have waited longer. */
+  readonly goesAhead?: boolean;
   /**
    * Takes `slots` slots; it has to {@link HandlerSlots.release} each of them once. Once it knows whether it needs more, it has to
    * {@link HandlerSlots.request} again or {@link HandlerSlots.withdraw}.
@@ -95,10 +97,18 @@ export class SlotPool {
     });
   }
 
+  /** In the order in which they have asked, but for those that go ahead. */
+  #inTurn(): Iterable<[Claimant, HandlerSlots]> {
+    if (this.#queue.size < 2) return this.#queue;
+    const ahead = [...this.#queue].filter(([claimant]) => claimant.goesAhead);
+    // One that has had its slots is no longer in the queue when its second turn comes.
+    return ahead.length === 0 ? this.#queue : [...ahead, ...this.#queue];
+  }
+
   #grant(): void {
-    for (const [claimant, slots] of this.#queue) {
+    for (const [claimant, slots] of this.#inTurn()) {
       if (this.free === 0) return;
-      this.#queue.delete(claimant);
+      if (!this.#queue.delete(claimant)) continue;
       const granted = slots.take(claimant, this.free);
       if (granted === 0) continue;
       this.take(granted);

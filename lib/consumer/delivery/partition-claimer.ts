@@ -13,6 +13,7 @@ import type { ClaimAdmission, Claimed, Claims } from '../admission/claim-admissi
 import { Delivery } from './delivery.js';
 import { DueTimer, localClock } from '../../time/due-timer.js';
 import type { SettleListener } from './settler.js';
+import type { SucceededDeliveries } from './succeeded-deliveries.js';
 import type { TopicHandling } from './topic-handling.js';
 
 type NotOwner = Extract<ClaimResult, { status: 'not-owner' }>;
@@ -47,6 +48,10 @@ export interface ClaimTaker extends Pick<SettleListener, 'settled'> {
   readonly partition: Partition;
   /** Whether claimed messages have to be settled before more are claimed; {@link PartitionClaimer.wake} ends this. */
   readonly settlesFirst: boolean;
+  /** Whether deliveries have succeeded that a claim can end. */
+  readonly hasSucceeded: boolean;
+  /** Leaves those to a claim; `undefined` if there are none. */
+  takeSucceeded(): SucceededDeliveries | undefined;
   /**
    * Takes claimed deliveries in full batches as far as there are slots. Gives the rest back, or lets them wait for slots if they cannot be
    * given back.
@@ -105,6 +110,10 @@ export class PartitionClaimer implements Startable, Claims {
 
   get mayClaim(): boolean {
     return !this.#stop.signal.aborted && !this.#taker.settlesFirst;
+  }
+
+  get endsDeliveries(): boolean {
+    return this.#taker.hasSucceeded;
   }
 
   get isDue(): boolean {
@@ -253,6 +262,7 @@ export class PartitionClaimer implements Startable, Claims {
     const { partition } = this;
     const admission = this.#admission;
     const lease = destination.lease ?? handled.settings.lease;
+    const succeeded = this.#taker.takeSucceeded();
     const request: Omit<ClaimRequest, 'max'> = {
       owner: this.#owner,
       sequence: ++this.#sequence,
@@ -260,9 +270,10 @@ export class PartitionClaimer implements Startable, Claims {
       lease,
       finished: handled.settings.finished,
       order: topics.knownOrder(partition.topic),
+      succeeded: succeeded?.receipts,
       ...admission.terms(),
     };
-    return repeatUntilServed(
+    const answered = repeatUntilServed(
       async () => {
         const sentAt = clock.now();
         const max = admission.max(wanted, sentAt);
@@ -284,6 +295,7 @@ export class PartitionClaimer implements Startable, Claims {
         },
       },
     );
+    return succeeded ? endWith(succeeded, answered) : answered;
   }
 
   /** @throws the error of the call, or the reason why it was given up */
@@ -323,4 +335,15 @@ export class PartitionClaimer implements Startable, Claims {
     if (nextAt === undefined) return;
     this.wake(status === 'paused' ? Math.max(nextAt, context.broker.now() + PAUSE_WHILE_PAUSED) : nextAt);
   }
+}
+
+/** Tells the deliveries that a claim was to end what has become of them. */
+async function endWith(succeeded: SucceededDeliveries, answered: Promise<AnsweredClaim>): Promise<AnsweredClaim> {
+  const claim = await answered.catch((error: unknown) => {
+    succeeded.failed();
+    throw error;
+  });
+  if (claim.result.status === 'not-owner') succeeded.failed();
+  else succeeded.answered(claim.result.ended ?? []);
+  return claim;
 }

@@ -11,6 +11,7 @@ import { DeliveryReporter } from './delivery-reporter.js';
 import { type ClaimTaker, PartitionClaimer } from './partition-claimer.js';
 import { PartitionRun } from './partition-run.js';
 import { type Effect, type SettleListener, Settler } from './settler.js';
+import type { SucceededDeliveries } from './succeeded-deliveries.js';
 import { TakenDeliveries } from './taken-deliveries.js';
 import type { TopicHandling } from './topic-handling.js';
 import type { Verdict } from './verdict.js';
@@ -114,6 +115,14 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
 
   get settlesFirst(): boolean {
     return this.#settler.comesFirst;
+  }
+
+  get hasSucceeded(): boolean {
+    return this.#settler.hasSucceeded;
+  }
+
+  takeSucceeded(): SucceededDeliveries | undefined {
+    return this.#settler.takeSucceeded();
   }
 
   take(deliveries: readonly Delivery[], slots: number): number {

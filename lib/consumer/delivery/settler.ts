@@ -12,14 +12,15 @@ import { SerializationError } from '../../errors/publishing.errors.js';
 import { firstLine, quoted } from '../../log.js';
 import { type Failure, toFailure } from '../../messages/failure.js';
 import { mayBeNoText } from '../../messages/stored-id.js';
-import type { DeliveryOutcome } from '../../middleware/middleware.interface.js';
 import { settleWithin } from '../../middleware/middleware-layers.js';
 import { Loop } from '../../time/loop.js';
 import { repeatUntilServed } from '../../store/calls/serve.js';
 import type { ConsumerContext } from '../consumer-context.js';
+import { type DecidedDelivery, toDeliveryOutcome } from './decided-delivery.js';
 import type { Delivery } from './delivery.js';
+import { SucceededDeliveries, canGoAlong, splitByClaim } from './succeeded-deliveries.js';
 import { type Verdict, dead } from './verdict.js';
-import { type DecidedDelivery, WaitingOutcomes, splitByRoom } from './waiting-outcomes.js';
+import { WaitingOutcomes, splitByRoom } from './waiting-outcomes.js';
 
 /** Effect of a settle that was not too late. */
 export type Effect = Exclude<SettleStatus, 'stale'>;
@@ -44,7 +45,7 @@ export interface SettleListener {
 
 /**
  * Sends the outcomes of one partition's deliveries, one call at a time: those that come up meanwhile travel together in the next call.
- * While the broker is unreachable they are kept, at most as many as can be handled at once.
+ * While the broker is unreachable they are kept, at most as many as can be handled at once. Those that a claim can take along are left to it.
  *
  * If the broker is full, outcomes that make room go on, and the others wait for as long as it takes: their leases have to be renewed, and
  * nothing more should be claimed once they are a crowd. Nor should anything be claimed before outcomes whose lease has ended are answered,
@@ -59,6 +60,8 @@ export class Settler {
   readonly #waiting = new WaitingOutcomes();
   #pending: DecidedDelivery[] = [];
   #sent: readonly DecidedDelivery[] = [];
+  /** What a claim has taken along. */
+  #along: SucceededDeliveries | undefined;
   #isWaiting = false;
   /** Earliest lease end among the unanswered outcomes, in epoch milliseconds on the local clock; those that wait for room do not count. */
   #lateFrom = Infinity;
@@ -78,7 +81,7 @@ export class Settler {
 
   /** Number of outcomes that are not confirmed yet. */
   get unsettled(): number {
-    return this.#pending.length + this.#sent.length + this.#waiting.size;
+    return this.#pending.length + this.#sent.length + (this.#along?.deliveries.length ?? 0) + this.#waiting.size;
   }
 
   /** Deliveries whose outcomes wait until the broker has room. */
@@ -104,8 +107,39 @@ export class Settler {
     this.#sending.poke();
   }
 
+  /** Whether there is something for a claim to take along. Finished messages are copied in parts, and middleware wraps a call of its own. */
+  get hasSucceeded(): boolean {
+    const mayGo = !this.#listener.isFinishedKept && !this.#context.settleLayers && this.#waiting.size === 0;
+    return mayGo && !this.#along && this.#pending.some(canGoAlong);
+  }
+
+  /** Leaves the deliveries that have succeeded to a claim; `undefined` if there are none. */
+  takeSucceeded(): SucceededDeliveries | undefined {
+    if (!this.hasSucceeded) return undefined;
+    const { along, others } = splitByClaim(this.#pending);
+    this.#pending = others;
+    this.#along = new SucceededDeliveries(along, {
+      answered: (deliveries, statuses) => {
+        const wasLate = this.#isLate;
+        this.#along = undefined;
+        this.#noteLateness(wasLate);
+        deliveries.forEach((decided, i) => {
+          this.#answered(decided, statuses[i] as SettleStatus);
+          this.#listener.done(decided.delivery);
+        });
+      },
+      failed: (deliveries) => {
+        this.#along = undefined;
+        this.#pending.unshift(...deliveries);
+        this.#sending.poke();
+      },
+    });
+    return this.#along;
+  }
+
   /** Resolves once every outcome was sent and answered, or given up. */
   async idle(): Promise<void> {
+    await this.#along?.ended;
     await this.#sending.idle();
   }
 
@@ -135,11 +169,15 @@ export class Settler {
     return this.#waiting.pauseFrom(clock.now());
   }
 
-  /** Takes the next batch. Only here can lateness end, so that whatever waits for its end learns of it. */
+  /** Takes the next batch. Here lateness can end, so that whatever waits for its end learns of it. */
   #goOn(): void {
     const wasLate = this.#isLate;
     this.#sent = this.#nextBatch();
-    this.#lateFrom = Math.min(firstEndOf(this.#sent), firstEndOf(this.#pending));
+    this.#noteLateness(wasLate);
+  }
+
+  #noteLateness(wasLate: boolean): void {
+    this.#lateFrom = Math.min(...[this.#sent, this.#pending, this.#along?.deliveries ?? []].map(firstEndOf));
     if (wasLate && !this.#isLate) this.#listener.caughtUp();
   }
 
@@ -206,10 +244,14 @@ export class Settler {
       const error = failed.get(decided);
       if (isFull(error)) left.push(decided);
       else if (error !== undefined) await this.#setAside(decided, error);
-      else if (status !== 'stale') this.#listener.settled(decided.delivery, decided.verdict, status);
-      else if (!(await this.#isNoText(decided))) this.#listener.stale(decided.delivery);
+      else if (status !== 'stale' || !(await this.#isNoText(decided))) this.#answered(decided, status);
     }
     return left;
+  }
+
+  #answered({ delivery, verdict }: DecidedDelivery, status: SettleStatus): void {
+    if (status === 'stale') this.#listener.stale(delivery);
+    else this.#listener.settled(delivery, verdict, status);
   }
 
   async #call(batch: readonly DecidedDelivery[]): Promise<SettleAnswer[]> {
@@ -314,20 +356,4 @@ function batchLength(pending: readonly DecidedDelivery[]): number {
 
 function firstEndOf(decided: readonly DecidedDelivery[]): number {
   return decided.reduce((first, { delivery }) => Math.min(first, delivery.leaseEndsAt), Infinity);
-}
-
-/** Converts the decided outcome of a delivery to the middleware's view. */
-function toDeliveryOutcome({ delivery, verdict: { outcome } }: DecidedDelivery): DeliveryOutcome {
-  const { partition, id, key, attempt, message } = delivery;
-  return {
-    topic: partition.topic,
-    partition: partition.index,
-    id,
-    key,
-    attempt,
-    message,
-    outcome: outcome.kind,
-    delay: 'delay' in outcome ? outcome.delay : undefined,
-    failure: 'failure' in outcome ? outcome.failure : undefined,
-  };
 }

@@ -1,13 +1,6 @@
 import { addsMemory } from '../../store/deliveries/settle.js';
+import type { DecidedDelivery } from './decided-delivery.js';
 import type { Delivery } from './delivery.js';
-import type { Verdict } from './verdict.js';
-
-export interface DecidedDelivery {
-  readonly delivery: Delivery;
-  readonly verdict: Verdict;
-  /** Name of the settle, if it can be repeated. */
-  readonly operation?: string | undefined;
-}
 
 /** Separates outcomes that a full broker refuses from those that make room. */
 export function splitByRoom(decided: readonly DecidedDelivery[]) {

@@ -68,6 +68,8 @@ export class ClaimBed {
         return Math.min(Math.ceil(deliveries.length / batch), slots);
       },
       settlesFirst: false,
+      hasSucceeded: false,
+      takeSucceeded: () => undefined,
       settled: () => {},
       keepsFinished: () => {},
       lost: (owner: string | undefined) => void this.lost.push(owner),

@@ -106,6 +106,8 @@ const LOOPS: Record<string, (world: World) => Startable> = {
         partition: PARTITION,
         take: () => 0,
         settlesFirst: false,
+        hasSucceeded: false,
+        takeSucceeded: () => undefined,
         settled: () => {},
         keepsFinished: () => {},
         lost: () => {},

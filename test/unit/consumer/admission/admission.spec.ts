@@ -71,6 +71,7 @@ it('has no partition wait for room of suspects that was given up while its claim
       partition: { topic: 'jobs', index },
       mayClaim: true,
       isDue: true,
+      endsDeliveries: false,
       claim: () => claimed.push(name),
     });
     claims.join();

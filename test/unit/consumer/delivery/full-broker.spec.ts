@@ -154,6 +154,8 @@ describe('while the broker is full', () => {
     const taker = {
       partition: PARTITION,
       settlesFirst: true,
+      hasSucceeded: false,
+      takeSucceeded: () => undefined,
       take: () => 0,
       settled: () => {},
       keepsFinished: () => {},

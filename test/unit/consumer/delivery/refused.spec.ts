@@ -85,6 +85,8 @@ class Bed {
         return 0;
       },
       settlesFirst: false,
+      hasSucceeded: false,
+      takeSucceeded: () => undefined,
       settled: this.settled.bind(this),
       keepsFinished: () => {},
       lost: () => {},
