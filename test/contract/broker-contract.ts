@@ -6,6 +6,7 @@ import { auditContract } from './audit.contract.js';
 import { cancelContract } from './cancel.contract.js';
 import { countDueContract } from './count-due.contract.js';
 import { claimContract } from './claim.contract.js';
+import { claimEndContract } from './claim-end.contract.js';
 import { claimRepeatContract } from './claim-repeat.contract.js';
 import { explainContract } from './explain.contract.js';
 import { explainedContract } from './explained.contract.js';
@@ -50,6 +51,7 @@ export function describeBroker(name: string, openBroker: OpenBroker): void {
     publishDuplicateContract(it);
     debounceContract(it);
     claimContract(it);
+    claimEndContract(it);
     claimRepeatContract(it);
     settleContract(it);
     settleReceiptContract(it);

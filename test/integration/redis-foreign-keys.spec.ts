@@ -290,7 +290,7 @@ describe('what is stored beyond all bounds', () => {
       await redis.hset(keys.meta, 'delivered', delivered);
 
       expect(await claimant.claim()).toMatchObject({ messages: [{ storedId: 'a', token: claimant.token(1) }] });
-      expect((await broker.messages.stats(partition)).counters.delivered).toBe(delivered === '-5' ? -4 : 1);
+      expect((await broker.messages.stats(partition)).counters.delivered).toBe(1);
     },
   );
 

@@ -227,8 +227,8 @@ describe('Redis under load', () => {
       return Number(calls);
     };
     const first = await reads(() => bed.claimant.claim({ lease: 0 }));
-    expect(await reads(() => bed.claimant.claim({ lease: 0 }))).toBe(first);
     expect(await reads(() => bed.claimant.repeat())).toBe(first + 1);
+    expect(await reads(() => bed.claimant.claim({ lease: 0 }))).toBe(first);
   });
 
   describe('with large messages', () => {

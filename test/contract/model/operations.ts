@@ -61,10 +61,12 @@ const claim = fc
     lease: fc.integer({ min: 0, max: 2 }),
     lost: fc.boolean(),
     room,
+    picks: fc.array(fc.nat(), { maxLength: 3 }),
   })
-  .map(({ session: by, max, lease, lost, room: given }): Operation => {
+  .map(({ session: by, max, lease, lost, room: given, picks }): Operation => {
+    const [more, end] = [picks.length > 0 ? `, ends ${picks.join()}` : '', lost ? ', and the reply is lost' : ''];
     return {
-      name: `${by} claims up to ${max} for ${lease} h with room for ${given} suspects${lost ? ', and the reply is lost' : ''}`,
+      name: `${by} claims up to ${max} for ${lease} h with room for ${given} suspects${more}${end}`,
       run: async (broker, memory) => {
         const tenure = memory.tenures.get(by);
         if (!tenure) return 'never was the owner';
@@ -81,6 +83,7 @@ const claim = fc
           lease: (terms.order || terms.keyLimits?.inFlight ? Math.max(1, lease) : lease) * HOUR,
           room: given,
           finished,
+          succeeded: chosen(memory, picks),
         };
         memory.claims.push(request);
         if (lost) await broker.deliveries.claim(PARTITION, request);
@@ -259,7 +262,7 @@ function byId(messages: readonly ClaimedMessage[]): ClaimedMessage[] {
 function visible(result: ClaimResult): unknown {
   if (result.status === 'not-owner') return result;
   const messages = byId(result.messages).map(({ dueAt: _dueAt, ...message }) => message);
-  return { status: result.status, delivered: result.delivered, due: result.due, messages };
+  return { status: result.status, delivered: result.delivered, due: result.due, ended: result.ended, messages };
 }
 
 function chosen({ claimed }: Memory, picks: readonly number[]): (Receipt & Pick<Claimed, 'grantedAt'>)[] {

@@ -1,7 +1,7 @@
 import { fromStoredId } from '../../../lib/messages/stored-id.js';
 import { LEASE, isAtMostOnce } from '../fleet/topics.js';
 import type { Process } from '../fleet/process.js';
-import { type Handed, handedOut } from './handed-out.js';
+import { type Handed, endedBy, handedOut } from './handed-out.js';
 import type { WatchedCall } from './owner-rules.js';
 import { type RuleOptions, type Run, TIMER_ERROR } from './run.js';
 
@@ -18,13 +18,12 @@ interface ClaimGiven {
   readonly delivered: number;
   readonly room: number;
   readonly terms: string;
-}
-
-interface SettleGiven {
-  readonly answered: string;
-  readonly sequence: number;
   readonly tokens: string;
   readonly rest: readonly string[];
+}
+
+interface SettleGiven extends Pick<ClaimGiven, 'sequence' | 'tokens' | 'rest'> {
+  readonly answered: string;
 }
 
 interface Place {
@@ -80,8 +79,12 @@ export class DeliveryRules {
 
   ran(process: Process, { name, place, given }: WatchedCall, reply: unknown, overdue?: ReadonlySet<string>): void {
     if (!Array.isArray(reply)) return;
-    if (name === 'claim' && reply[0] === 1) this.#claimed(process, place as Place, given as ClaimGiven, reply, overdue);
-    if (name === 'settle') this.#ended(process, given as SettleGiven, reply);
+    if (name === 'claim') {
+      const { claimant, ...call } = given as ClaimGiven;
+      this.#ended(process, { ...call, answered: claimant }, endedBy(reply));
+      if (reply[0] === 1) this.#claimed(process, place as Place, given as ClaimGiven, reply, overdue);
+    }
+    if (name === 'settle') this.#ended(process, given as SettleGiven, String(reply[0]));
   }
 
   #claimed(
@@ -146,14 +149,15 @@ export class DeliveryRules {
     return beginsAt === 0 ? Infinity : this.#options.world.now + beginsIn + slack + CLOCK_ERROR;
   }
 
-  #ended(process: Process, given: SettleGiven, [digits]: readonly unknown[]): void {
+  #ended(process: Process, given: SettleGiven, digits: string): void {
+    if (digits === '') return;
     const call = `${given.answered} ${given.sequence}`;
     const tokens = given.tokens.trimEnd().split(' ');
     for (const [i, token] of tokens.entries()) {
       const { id } = fromStoredId(given.rest[i] as string);
       this.#overdue.get(process)?.delete(id);
       const held = this.#held.get(id);
-      const hasCounted = ['1', '3'].includes(String(digits)[i] as string);
+      const hasCounted = ['1', '3'].includes(digits[i] as string);
       if (!held || !hasCounted || held.token === token || this.#settled.has(call)) continue;
       this.#violated('settle', `an outcome of an earlier delivery of ${id} counts`, held, process);
     }

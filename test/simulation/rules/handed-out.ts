@@ -14,20 +14,29 @@ export interface Handed {
   readonly weight: number;
 }
 
-/** How many values a claim answers before the messages, and how many numbers there are of each. */
-const HEAD = 8;
-const NUMBERS = 4;
+/** How many values a claim answers before the messages. */
+const HEAD = 9;
+
+/** What an answer of `claim.lua` says of the deliveries that were to end with it. */
+export function endedBy(reply: readonly unknown[]): string {
+  return String(reply[HEAD - 1] ?? '');
+}
 
 /** What an answer of `claim.lua` hands out. */
 export function handedOut(reply: readonly unknown[]): Handed[] {
   if (reply[0] !== 1) return [];
-  const numbers = String(reply[4]).split(/[ ,]/).map(Number);
+  const records = String(reply[4]).split(',');
+  const count = (reply.length - HEAD) / 2;
   const [, ...pairs] = String(reply[5]).split(',').map(Number);
   const weights = new Map<number, number>();
   for (let i = 0; i < pairs.length; i += 2) weights.set(pairs[i] as number, pairs[i + 1] as number);
-  return Array.from({ length: (reply.length - HEAD) / 2 }, (_, i) => {
+  return Array.from({ length: count }, (_, i) => {
     const storedId = String(reply[HEAD + 2 * i]);
-    const [number = 0, delivery = 0, attempt = 0] = numbers.slice(NUMBERS * i);
+    const record = records[i] as string;
+    // Of a first delivery there is only the due time, and the numbers are in a row.
+    const [number = 0, delivery = 0, attempt = 0] = record.includes(' ')
+      ? record.split(' ').map(Number)
+      : [Number(reply[1]) - count + i + 1, 1, 1];
     return { ...fromStoredId(storedId), storedId, number, delivery, attempt, weight: weights.get(i) ?? 0 };
   });
 }

@@ -1,7 +1,7 @@
 import { fromStoredId } from '../../../lib/messages/stored-id.js';
 import type { Process } from '../fleet/process.js';
 import type { Server } from '../redis/server.js';
-import { type Handed, handedOut } from './handed-out.js';
+import { type Handed, endedBy, handedOut } from './handed-out.js';
 import type { WatchedCall } from './owner-rules.js';
 import type { IsLost } from './run.js';
 
@@ -86,9 +86,13 @@ export class ServerCalls {
     const partition = key.slice(TAG.length, key.lastIndexOf('}'));
     const topic = partition.slice(0, partition.lastIndexOf(':'));
     const about = { process, topic, partition, call };
-    if (call.name === 'claim') for (const one of claimsOf(about, reply)) this.#tell('claimed', one);
-    else if (call.name === 'settle') for (const one of settlesOf(about, reply)) this.#tell('settled', one);
-    else if (call.name === 'publish') for (const one of publishesOf(about, reply)) this.#tell('published', one);
+    if (call.name === 'claim') {
+      for (const one of settlesOf(about, endedBy(reply), 'a')) this.#tell('settled', one);
+      for (const one of claimsOf(about, reply)) this.#tell('claimed', one);
+    } else if (call.name === 'settle') {
+      const { outcomes } = call.given as { outcomes: string };
+      for (const one of settlesOf(about, String(reply[0]), outcomes)) this.#tell('settled', one);
+    } else if (call.name === 'publish') for (const one of publishesOf(about, reply)) this.#tell('published', one);
     else for (const listener of this.#listeners) listener.ran?.(about, reply);
   }
 
@@ -114,9 +118,8 @@ function* claimsOf(about: ServerCall, reply: readonly unknown[]): Generator<Clai
   for (const one of handedOut(reply)) yield { ...about, ...one, isGone };
 }
 
-function* settlesOf(about: ServerCall, reply: readonly unknown[]): Generator<Settle> {
-  const { outcomes, rest } = about.call.given as { outcomes: string; rest: readonly (string | number)[] };
-  const digits = String(reply[0]);
+function* settlesOf(about: ServerCall, digits: string, outcomes: string): Generator<Settle> {
+  const { rest } = about.call.given as { rest: readonly (string | number)[] };
   let detail = digits.length;
   for (let n = 0; n < digits.length; n++) {
     const { id, key } = fromStoredId(String(rest[n]));

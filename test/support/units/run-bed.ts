@@ -73,9 +73,11 @@ export class RunBed {
         return async () => {};
       },
       deliveries: {
-        claim: async () => {
+        claim: async (_partition, { succeeded = [] }) => {
           this.sent.push('claim');
+          this.settlements.push(...succeeded.map((receipt) => ({ ...receipt, outcome: { kind: 'ack' } as const })));
           return {
+            ended: succeeded.map(() => 'settled'),
             status: 'claimed',
             messages: [],
             delivered: 0,

@@ -3,6 +3,7 @@ import type { Claimant, HandlerSlots } from '../../../lib/consumer/admission/han
 /** Asks for slots and keeps what it is granted. */
 export class TestClaimant implements Claimant {
   readonly grants: number[] = [];
+  goesAhead = false;
   onGrant: (slots: number) => void = () => {};
 
   constructor(

@@ -1,3 +1,4 @@
+import type { SettleStatus } from '../../../../lib/messages/settle-status.js';
 import { assertLength } from '../../../../lib/store/calls/assert-times.js';
 import {
   type ClaimRequest,
@@ -8,7 +9,7 @@ import {
 import { AT_ONCE, type BeginWindow } from '../../../../lib/store/deliveries/permits.js';
 import { tokenOf } from '../../../../lib/store/deliveries/receipt.js';
 import { epochOf, sessionOfOwner } from '../../../../lib/store/fleet/owner.js';
-import { conclude } from './delivering.js';
+import { conclude, settleOne } from './delivering.js';
 import { type KeyTerms, NO_RATE, beginOf } from './key-limits.js';
 import type { DeliveryRecord, LatestClaim, ModelPartition } from './model-partition.js';
 
@@ -36,6 +37,7 @@ export function claim(partition: ModelPartition, request: ClaimRequest): ClaimRe
 
   const isRepeat = sequence === latest.sequence;
   if (!isRepeat) partition.finished.want(finished);
+  const ended = isRepeat ? latest.ended : endedBy(partition, request);
   const madeSome = isRepeat && latest.delivered > request.delivered;
   const status = madeSome ? 'claimed' : statusOf(partition);
   if (limits) partition.lines.mode ??= order ?? 'limits';
@@ -48,13 +50,19 @@ export function claim(partition: ModelPartition, request: ClaimRequest): ClaimRe
   if (!isRepeat) {
     const once = lease === 0 ? [...deliveries.messages] : [];
     const onceUntil = partition.now + KEPT_ONCE;
-    partition.latestClaim = { epoch, sequence, delivered: deliveries.delivered, once, onceUntil, granted };
+    partition.latestClaim = { epoch, sequence, delivered: deliveries.delivered, once, onceUntil, granted, ended };
   }
-  const answer = answerOf(partition, status, deliveries, request);
+  const answer = { ...answerOf(partition, status, deliveries, request), ended };
   if (!limits) partition.lines.forgetLimits(partition.now);
   if (!granted) return answer;
   const { at, beginsAt: from } = granted;
   return { ...answer, grantedAt: at, begins: { from, until: from + begin.slack, lead: from - partition.nowUp } };
+}
+
+/** Ends the deliveries that have succeeded; `undefined` if there are none. */
+function endedBy(partition: ModelPartition, { succeeded = [] }: ClaimRequest): readonly SettleStatus[] | undefined {
+  if (succeeded.length === 0) return undefined;
+  return succeeded.map((receipt) => settleOne(partition, { ...receipt, outcome: { kind: 'ack' } }, undefined));
 }
 
 function answerOf(

@@ -30,7 +30,7 @@ export function settle(
   return partition.once(call, () => settlements.map((settlement) => settleOne(partition, settlement, process)));
 }
 
-function settleOne(
+export function settleOne(
   partition: ModelPartition,
   { storedId, token, outcome, duration = 0 }: Settlement,
   process: string | undefined,

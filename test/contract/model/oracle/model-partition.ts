@@ -5,6 +5,7 @@ import type { FailureRecord } from '../../../../lib/messages/failure-record.js';
 import type { Clock } from '../../../../lib/time/clock.js';
 import type { ClaimedMessage } from '../../../../lib/store/deliveries/claim.js';
 import { NO_TOKEN } from '../../../../lib/store/deliveries/receipt.js';
+import type { SettleStatus } from '../../../../lib/messages/settle-status.js';
 import type { Outcome } from '../../../../lib/store/deliveries/settle.js';
 import type { Owner } from '../../../../lib/store/fleet/owner.js';
 import { COUNTERS, type PartitionCounters } from '../../../../lib/store/messages/partition-counts.js';
@@ -41,6 +42,8 @@ export interface LatestClaim {
   readonly onceUntil: number;
   /** What rates of keys have granted: under what time, and when it may begin; epoch milliseconds. */
   readonly granted?: { readonly at: number; readonly beginsAt: number } | undefined;
+  /** How the deliveries have ended that it took along. */
+  readonly ended?: readonly SettleStatus[] | undefined;
 }
 
 /** The handler call that has ended a message, as far as it is known. */

@@ -110,9 +110,9 @@ export const failureMutations = [
   },
   {
     guard: 'suspects: a claim brings no more than there is room for',
-    file: 'store/lua/modules/claim-deliver.lua',
-    find: 'if needed <= free then',
-    replace: 'if true then',
+    file: 'store/lua/modules/claim-ended.lua',
+    find: 'elseif needed <= free then',
+    replace: 'elseif true then',
     scenario: 'killing-message',
   },
   {

@@ -74,7 +74,7 @@ export const protocolMutations = [
   },
   {
     guard: 'epoch of a receipt: one of an earlier owner is never valid again, even if its claim was lost',
-    file: 'store/lua/settle.lua',
+    file: 'store/lua/modules/settle-acks.lua',
     find: 'string.find(record, token, 1, true) == 1',
     replace: "string.find(record, string.match(token, '%..*$'), 1, true)",
     scenario: 'lost-claim',
@@ -179,6 +179,13 @@ export const protocolMutations = [
     spec: 'test/contract/redis-broker.spec.ts',
   },
   {
+    guard: 'lost reply: what a repeated claim has ended counts as ended',
+    file: 'store/lua/claim.lua',
+    find: "if tokens ~= '' and is_repeat then",
+    replace: 'if false then',
+    spec: 'test/contract/redis-broker.spec.ts',
+  },
+  {
     guard: 'overdue outcome: a claim does not overtake it, after a stall of the process',
     file: 'consumer/delivery/settler.ts',
     find: 'this.#lateFrom = Math.min(this.#lateFrom, delivery.leaseEndsAt);',
@@ -188,7 +195,7 @@ export const protocolMutations = [
   {
     guard: 'overdue outcome: nor one that is sent until its lease has ended',
     file: 'consumer/delivery/settler.ts',
-    find: 'Math.min(firstEndOf(this.#sent), firstEndOf(this.#pending))',
+    find: 'Math.min(...[this.#sent, this.#pending, this.#along?.deliveries ?? []].map(firstEndOf))',
     replace: 'firstEndOf(this.#pending)',
     spec: 'test/unit/consumer/delivery/overdue-outcomes.spec.ts',
   },
@@ -275,9 +282,9 @@ export const protocolMutations = [
   },
   {
     guard: 'order: the next one of a key is handed out as soon as its head is done',
-    file: 'store/lua/settle.lua',
-    find: 'if order_mode then note(leave_lines(gone)) end',
-    replace: 'if false then note(leave_lines(gone)) end',
+    file: 'store/lua/modules/settle-acks.lua',
+    find: 'if order_mode then note(leave_lines(ids)) end',
+    replace: 'if false then note(leave_lines(ids)) end',
     spec: 'test/e2e/order.spec.ts',
   },
   {

@@ -63,6 +63,32 @@ describe('what limits permit always comes too late', () => {
   });
 });
 
+it('lets a claim that ends deliveries go ahead for a moment after its turn, again and again', async () => {
+  const clock = new ManualClock();
+  const { admission } = testHandling({ context: testContext({ clock }) });
+  const claims = {
+    partition: { topic: 'jobs', index: 0 },
+    mayClaim: true,
+    isDue: true,
+    endsDeliveries: false,
+    claim: () => {},
+  };
+  const own = admission.claims(claims);
+  own.join();
+  expect(own.goesAhead).toBe(false);
+
+  claims.endsDeliveries = true;
+  expect(own.goesAhead).toBe(true);
+  await clock.advance(9);
+  own.grant(1);
+  expect(own.goesAhead).toBe(true);
+  await clock.advance(1);
+  expect(own.goesAhead).toBe(false);
+
+  own.grant(1);
+  expect(own.goesAhead).toBe(true);
+});
+
 it('has no partition wait for room of suspects that was given up while its claim was under way', async () => {
   const { admission } = testHandling();
   const claimed: string[] = [];

@@ -29,6 +29,20 @@ describe('SlotPool', () => {
     expect(pool.used).toBe(5);
   });
 
+  it('grants one that goes ahead before those that have waited longer, and once', async () => {
+    const group = new HandlerSlots(new SlotPool(1), 10);
+    const [busy, waiting, ahead] = [1, 1, 1].map(() => new TestClaimant(group)) as Three;
+    for (const claimant of [busy, waiting, ahead]) claimant.request();
+    ahead.goesAhead = true;
+
+    group.release(1);
+    await turns();
+    expect([waiting.grants, ahead.grants]).toEqual([[], [1]]);
+    group.release(1);
+    await turns();
+    expect([waiting.grants, ahead.grants]).toEqual([[1], [1]]);
+  });
+
   it('asks only once for a claimant that asks twice', async () => {
     const pool = new SlotPool(1);
     const group = new HandlerSlots(pool, 10);
