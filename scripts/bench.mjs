@@ -5,6 +5,7 @@
 import { buildBench, ensureLibraryBuilt } from './setup/build.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { runScript } from './setup/failure.mjs';
+import { tryToInstallPrograms } from './setup/programs.mjs';
 import { startRedis } from './setup/redis.mjs';
 import { runApplication } from './setup/run.mjs';
 
@@ -14,6 +15,7 @@ await runScript(async () => {
   const redis = await startRedis({ own: true });
   try {
     await ensureLibraryBuilt();
+    await tryToInstallPrograms(['valgrind']);
     const entry = await buildBench();
     const { code } = await runApplication(entry, process.argv.slice(2), { redisUrl: redis.url });
     return code;

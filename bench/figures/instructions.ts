@@ -1,5 +1,5 @@
 import { CountedRedis } from '../harness/counted-redis.js';
-import { type FigureOf, OURS, type Sample, type Trial, grouped } from './figure.js';
+import { type FigureOf, OURS, type Sample, grouped } from './figure.js';
 
 /** Messages in one call, of those that are counted together. */
 const MANY = 100;
@@ -48,16 +48,29 @@ export const instructions: FigureOf = ({ counted }) => ({
     { key: 'handled', label: 'claimed and settled', unit: 'instructions', better: 'less', digits: 0 },
     { key: 'published', label: 'published', unit: 'instructions', better: 'less', digits: 0 },
   ],
-  trials: [MANY, 1].flatMap((perCall) => [
-    trial(LEAST, perCall, counted, (socket, { openLeast }) => openLeast(socket)),
-    ...Object.entries(FEATURES).map(([feature, features]) =>
-      trial(`${OURS}, ${feature}`, perCall, counted, (socket, { openPartition }) => openPartition(socket, features)),
-    ),
-  ]),
+  trials: countedSubjects(counted),
 });
 
-function trial(subject: string, perCall: number, counted: number, open: Open): Trial {
-  return { subject: `${subject}, ${perCall} at once`, measure: () => count(open, perCall, counted) };
+/** What is counted, and how. */
+interface CountedSubject {
+  readonly subject: string;
+  readonly measure: () => Promise<Sample>;
+}
+
+/** @param messages that each figure is of */
+export function countedSubjects(messages: number): CountedSubject[] {
+  return [MANY, 1].flatMap((perCall) => {
+    const subject = (name: string, open: Open): CountedSubject => ({
+      subject: `${name}, ${perCall} at once`,
+      measure: () => count(open, perCall, messages),
+    });
+    return [
+      subject(LEAST, (socket, { openLeast }) => openLeast(socket)),
+      ...Object.entries(FEATURES).map(([feature, features]) =>
+        subject(`${OURS}, ${feature}`, (socket, { openPartition }) => openPartition(socket, features)),
+      ),
+    ];
+  });
 }
 
 async function count(open: Open, perCall: number, messages: number): Promise<Sample> {

@@ -39,6 +39,7 @@ interface Requirement {
 const times = (value: number): string => `${value.toFixed(value < 1 ? 3 : 2)} ×`;
 const percent = (value: number): string => `${(value * 100).toFixed(0)} %`;
 const milliseconds = (value: number): string => `${value.toFixed(1)} ms`;
+const thousands = (value: number): string => `${(value / 1000).toFixed(0)}k`;
 const perSecond = (value: number): string => `${value.toFixed(2)}/s`;
 
 const REQUIREMENTS: readonly Requirement[] = [
@@ -92,6 +93,7 @@ const REQUIREMENTS: readonly Requirement[] = [
   },
   { figure: 'spread', what: 'Lateness, published before', bounds: latenessBounds },
   { figure: 'spread-live', what: 'Lateness, published meanwhile', bounds: latenessBounds },
+  ...instructionsBounds(),
   {
     figure: 'memory',
     what: 'Redis memory of a waiting message, against BullMQ',
@@ -186,6 +188,41 @@ function said(number: string, of: string | undefined): string {
 
 function forBothDueTimes(requirement: (key: string, due: string) => Requirement): Requirement[] {
   return [requirement('later', 'due in an hour'), requirement('atOnce', 'due at once')];
+}
+
+/** The most that a message of a plain topic may cost Redis, and that of one with a feature beside it. */
+function instructionsBounds(): Requirement[] {
+  const figure = 'instructions';
+  const plain = (what: string, perCall: number, key: string, must: number): Requirement => ({
+    figure,
+    what: `Instructions of Redis to ${what} a message, ${perCall} at once`,
+    bounds: (report) => [{ value: instructions(report, 'plain', perCall, key), show: thousands, atMost: { must } }],
+  });
+  const features = (what: string, key: string): Requirement => ({
+    figure,
+    what: `The same to ${what} what has a feature, against a plain message`,
+    bounds: (report) => [
+      beside(report, 'ordered', key, 2),
+      ...['tagged', 'limited in flight by key', 'limited rate by key'].map((name) => beside(report, name, key, 1.7)),
+    ],
+  });
+  return [
+    plain('claim and settle', 100, 'handled', 24_000),
+    plain('claim and settle', 1, 'handled', 230_000),
+    features('claim and settle', 'handled'),
+    plain('publish', 100, 'published', 10_000),
+    features('publish', 'published'),
+  ];
+}
+
+/** What a feature costs, against a plain message. */
+function beside(report: FigureReport, feature: string, key: string, must: number): Bound {
+  const [own = NaN, plain = NaN] = [feature, 'plain'].map((what) => instructions(report, what, 100, key));
+  return { value: own / plain, show: times, atMost: { must }, of: feature };
+}
+
+function instructions(report: FigureReport, feature: string, perCall: number, key: string): number | undefined {
+  return cell(report, key, `${OURS}, ${feature}, ${perCall} at once`)?.median;
 }
 
 function latenessBounds(figure: FigureReport): Bound[] {

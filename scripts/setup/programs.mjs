@@ -6,7 +6,7 @@ import { findOnPath } from './redis-binary.mjs';
 import { ROOT } from './run.mjs';
 
 /**
- * What the clients of the gateway run with, and the broker that the bridge is tried with: by the command that each is called by, the packages
+ * What the clients of the gateway run with, what counts instructions, and the broker that the bridge is tried with: by the command that each is called by, the packages
  * of Debian, Alpine and Fedora.
  */
 const PROGRAMS = {
@@ -20,6 +20,7 @@ const PROGRAMS = {
   },
   mypy: { debian: ['mypy'], alpine: ['py3-mypy'], fedora: ['python3-mypy'] },
   python3: { debian: ['python3'], alpine: ['python3'], fedora: ['python3'] },
+  valgrind: { debian: ['valgrind'], alpine: ['valgrind'], fedora: ['valgrind'] },
   'rabbitmq-server': { debian: ['rabbitmq-server'], alpine: ['rabbitmq-server'], fedora: ['rabbitmq-server'] },
 };
 

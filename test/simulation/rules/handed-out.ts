@@ -19,7 +19,7 @@ const HEAD = 9;
 
 /** What an answer of `claim.lua` says of the deliveries that were to end with it. */
 export function endedBy(reply: readonly unknown[]): string {
-  return String(reply[HEAD - 1] ?? '');
+  return (reply[HEAD - 1] ?? '') as string;
 }
 
 /** What an answer of `claim.lua` hands out. */

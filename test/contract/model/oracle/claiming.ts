@@ -36,8 +36,11 @@ export function claim(partition: ModelPartition, request: ClaimRequest): ClaimRe
   if (!isOwner || sequence < latest.sequence) return { status: 'not-owner', owner: partition.owner };
 
   const isRepeat = sequence === latest.sequence;
-  if (!isRepeat) partition.finished.want(finished);
-  const ended = isRepeat ? latest.ended : endedBy(partition, request);
+  let { ended } = latest;
+  if (!isRepeat) {
+    partition.finished.want(finished);
+    ended = endedBy(partition, request);
+  }
   const madeSome = isRepeat && latest.delivered > request.delivered;
   const status = madeSome ? 'claimed' : statusOf(partition);
   if (limits) partition.lines.mode ??= order ?? 'limits';

@@ -1,0 +1,49 @@
+import { resolve } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type * as InstructionsFile from '../../bench/figures/instructions.js';
+import { OURS } from '../../bench/figures/figure.js';
+import { buildBench } from '../../scripts/setup/build.mjs';
+
+/** Enough for figures that change by a twentieth at most from run to run. */
+const COUNTED = 200;
+
+/**
+ * Most instructions of Redis a message, as a multiple of those of a script that only takes and deletes as many: an eighth more than when
+ * they were counted. Another version of Redis, or another compiler, changes both.
+ */
+const MOST: Readonly<Record<string, readonly [handled: number, published: number]>> = {
+  'plain, 100 at once': [6.0, 1.3],
+  'pulled, 100 at once': [6.0, 1.4],
+  'ordered, 100 at once': [21.5, 6.8],
+  'tagged, 100 at once': [10.4, 3.8],
+  'limited in flight by key, 100 at once': [15.8, 1.5],
+  'limited rate by key, 100 at once': [20.0, 1.5],
+  'kept when finished, 100 at once': [10.6, 1.3],
+  'plain, 1 at once': [9.3, 5.4],
+  'pulled, 1 at once': [12.1, 5.4],
+  'ordered, 1 at once': [13.1, 8.9],
+  'tagged, 1 at once': [10.3, 7.1],
+  'limited in flight by key, 1 at once': [14.7, 5.9],
+  'limited rate by key, 1 at once': [16.7, 5.9],
+  'kept when finished, 1 at once': [16.1, 5.8],
+};
+
+describe('Redis needs no more instructions a message than it did', () => {
+  let costs: Map<string, Readonly<Record<string, number>>>;
+  let least: string;
+
+  beforeAll(async () => {
+    const compiled = resolve(await buildBench(), '../figures/instructions.js');
+    const { LEAST, countedSubjects } = (await import(compiled)) as typeof InstructionsFile;
+    costs = new Map();
+    for (const { subject, measure } of countedSubjects(COUNTED)) costs.set(subject, await measure());
+    least = LEAST;
+  }, 600_000);
+
+  it.each(Object.entries(MOST))('%s', (subject, [handled, published]) => {
+    const [, count] = /, (\d+ at once)$/.exec(subject) ?? [];
+    const [own, unit] = [costs.get(`${OURS}, ${subject}`), costs.get(`${least}, ${count}`)];
+    expect(own?.['handled']).toBeLessThan(handled * (unit?.['handled'] ?? NaN));
+    expect(own?.['published']).toBeLessThan(published * (unit?.['published'] ?? NaN));
+  });
+});
