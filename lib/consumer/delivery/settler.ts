@@ -60,7 +60,7 @@ export class Settler {
   readonly #waiting = new WaitingOutcomes();
   #pending: DecidedDelivery[] = [];
   #sent: readonly DecidedDelivery[] = [];
-  /** What a claim has taken along. */
+  /** Deliveries that a claim has taken along, until it is answered. */
   #along: SucceededDeliveries | undefined;
   #isWaiting = false;
   /** Earliest lease end among the unanswered outcomes, in epoch milliseconds on the local clock; those that wait for room do not count. */

@@ -107,6 +107,7 @@ elseif tokens ~= '' then
     digits = string.rep('1', #ids)
     acked = acked + #ids
   else
+    make_room()
     -- @use settle-one (counts)
     -- @use settle-deliveries (statuses)
     digits = statuses

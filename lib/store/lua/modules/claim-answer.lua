@@ -21,7 +21,7 @@ end
 
 reply[10] = digits
 
--- What limits hold back may be due again by then.
+-- Messages that limits hold back may be due again by then.
 if not next_due or has_keys then next_due = redis.call('ZRANGE', scheduled, '0', '0', 'WITHSCORES')[2] end
 -- Messages held back are claimed when there is room.
 local is_all_held = held > 0 and taken < most
