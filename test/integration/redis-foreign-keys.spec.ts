@@ -23,9 +23,11 @@ const CLAIM: ClaimRequest = {
   lease: LONG,
   finished: { maxAge: LONG, maxCount: 2 },
 };
+const NEXT_CLAIM: ClaimRequest = { ...CLAIM, sequence: 2, delivered: 9 };
 const TICK = { id: 'tick', state: 'r active 9 - 0', nextAt: 9 };
 const KEYED = toStoredId('keyed', 'key');
 const ENDED = toStoredId('ended', 'key');
+const IN_FLIGHT = [KEYED, 'flying', 'replaced', 'cancelled'];
 const KEYS = [
   'scheduled',
   'inflight',
@@ -48,9 +50,7 @@ const KEYS = [
 ] as const satisfies (keyof PartitionKeys)[];
 
 /** A name of letters, which sort by their bytes. */
-function nameOf(i: number): string {
-  return String.fromCharCode('a'.charCodeAt(0) + i);
-}
+const nameOf = (i: number): string => String.fromCharCode('a'.charCodeAt(0) + i);
 
 describe('a key that holds another type than ours', () => {
   let bed: RedisBed;
@@ -152,7 +152,9 @@ describe('a key that holds another type than ours', () => {
     'cancel what is tagged': async () => bed.broker.messages.cancelTagged(...call(), 'x', undefined),
     'cancel what flies': async () => bed.broker.messages.cancel(...call(), 'flying'),
     reschedule: async () => bed.broker.messages.reschedule(...call(), 'due', { after: 0 }),
-    claim: async () => bed.broker.deliveries.claim(bed.partition, { ...CLAIM, sequence: 2, delivered: 9 }),
+    claim: async () => bed.broker.deliveries.claim(bed.partition, NEXT_CLAIM),
+    'claim that ends deliveries': async () =>
+      bed.broker.deliveries.claim(bed.partition, { ...NEXT_CLAIM, succeeded: IN_FLIGHT.map(receiptOf) }),
     extend: async () => bed.broker.deliveries.extend(bed.partition, LONG, [receiptOf('flying')]),
     ...Object.fromEntries(
       OUTCOMES.map((outcome) => [
@@ -160,7 +162,7 @@ describe('a key that holds another type than ours', () => {
         async () =>
           bed.broker.deliveries.settle(
             ...call(),
-            [KEYED, 'flying', 'replaced', 'cancelled'].map((storedId) => ({ ...receiptOf(storedId), outcome })),
+            IN_FLIGHT.map((storedId) => ({ ...receiptOf(storedId), outcome })),
           ),
       ]),
     ),

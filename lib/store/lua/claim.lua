@@ -159,6 +159,7 @@ elseif not is_repeat then
     end
     local count = fit(ids)
     if count == 0 then break end
+    if taken > 0 then redis.call('ZCARD', keyed) end
     next_due = found > count and head[2 * count + 2] or nil
     if has_keys then
       redis.call('ZREMRANGEBYRANK', scheduled, 0, count - 1)

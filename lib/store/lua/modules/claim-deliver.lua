@@ -1,6 +1,6 @@
 -- Makes deliveries of messages.
 -- @exports number, repaired, deliver, leave
--- @needs scheduled, inflight, messages, deliveries, errors, number_before, session, token_start, deadline, is_once
+-- @needs scheduled, inflight, messages, deliveries, errors, keyed, number_before, session, token_start, deadline, is_once
 -- @use now (now)
 -- @use record (parse_record)
 -- @use forget (forget)
@@ -39,7 +39,6 @@ local MANY, LONG_ENTRY = 24, string.rep('\0', 65)
 local function deliver(ids, dues, are_first)
   local envelopes = redis.call('HMGET', messages, unpack(ids))
   local records = (not dues or may_have_records()) and redis.call('HMGET', deliveries, unpack(ids)) or {}
-  if are_first then redis.call('ZREMRANGEBYRANK', scheduled, 0, #ids - 1) end
   local members, fields, size, orphans = {}, {}, 0, {}
   -- Messages that are gone, since they are handed out at most once.
   local once, heads, once_records = {}, {}, {}
@@ -79,6 +78,9 @@ local function deliver(ids, dues, are_first)
       announce(id, envelope, told, crashes)
     end
   end
+  -- Removing them may write to this one, too.
+  if #orphans > 0 then redis.call('ZCARD', keyed) end
+  if are_first then redis.call('ZREMRANGEBYRANK', scheduled, 0, #ids - 1) end
   if #once > 0 then
     finish(once, heads, once_records)
     if order_mode then leave(once) end
