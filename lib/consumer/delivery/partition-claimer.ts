@@ -216,14 +216,17 @@ export class PartitionClaimer implements Startable, Claims {
 
   /**
    * Sends a claim. If the broker refuses it because of a message, fewer are claimed until the one in the way stands alone; that one is set
-   * aside.
+   * aside. Only the first try takes deliveries along that have succeeded: what a refusal has made of them is asked by a call of their own.
    */
   async #send(max: number): Promise<AnsweredClaim> {
     let wanted = max;
+    let succeeded = this.#taker.takeSucceeded();
     for (;;) {
       try {
-        return await this.#ask(wanted);
+        const answered = this.#ask(wanted, succeeded);
+        return await (succeeded ? endWith(succeeded, answered) : answered);
       } catch (error) {
+        succeeded = undefined;
         // It is not known which message it met before it lost its slots; the next claim meets it again.
         if (this.#stop.signal.aborted || !isRefused(error) || this.#admission.slots === 0) throw error;
         this.#admission.standBack();
@@ -256,13 +259,12 @@ export class PartitionClaimer implements Startable, Claims {
   }
 
   /** Repeats the same request until it is answered: the broker detects whether an earlier one took effect. */
-  async #ask(wanted: number): Promise<AnsweredClaim> {
+  #ask(wanted: number, succeeded: SucceededDeliveries | undefined): Promise<AnsweredClaim> {
     const { context, handled, destination, topics } = this.#handling;
     const { broker, clock, log } = context;
     const { partition } = this;
     const admission = this.#admission;
     const lease = destination.lease ?? handled.settings.lease;
-    const succeeded = this.#taker.takeSucceeded();
     const request: Omit<ClaimRequest, 'max'> = {
       owner: this.#owner,
       sequence: ++this.#sequence,
@@ -273,7 +275,7 @@ export class PartitionClaimer implements Startable, Claims {
       succeeded: succeeded?.receipts,
       ...admission.terms(),
     };
-    const answered = repeatUntilServed(
+    return repeatUntilServed(
       async () => {
         const sentAt = clock.now();
         const max = admission.max(wanted, sentAt);
@@ -295,7 +297,6 @@ export class PartitionClaimer implements Startable, Claims {
         },
       },
     );
-    return succeeded ? endWith(succeeded, answered) : answered;
   }
 
   /** @throws the error of the call, or the reason why it was given up */

@@ -5,6 +5,7 @@ import { ownerOf } from '../../../lib/store/fleet/owner.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import type { Delivery } from '../../../lib/consumer/delivery/delivery.js';
 import { HandlerSlots, SlotPool } from '../../../lib/consumer/admission/handler-slots.js';
+import type { SucceededDeliveries } from '../../../lib/consumer/delivery/succeeded-deliveries.js';
 import { PartitionClaimer } from '../../../lib/consumer/delivery/partition-claimer.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { testContext, testHandling } from './handling.js';
@@ -58,8 +59,15 @@ export class ClaimBed {
     });
   }
 
-  /** Every message takes `1 / batch` of a slot, as in full batches. */
-  claimer(topic: string, { batch = 1, priority = 0 } = {}): PartitionClaimer {
+  /**
+   * Every message takes `1 / batch` of a slot, as in full batches.
+   *
+   * @param given.succeeded deliveries that a claim can end
+   */
+  claimer(
+    topic: string,
+    { batch = 1, priority = 0, succeeded = [] }: { batch?: number; priority?: number; succeeded?: SucceededDeliveries[] } = {},
+  ): PartitionClaimer {
     const handling = testHandling({ context: this.#context, topic, batch, priority, slots: this.slots });
     const taker = {
       partition: { topic, index: 0 },
@@ -68,8 +76,10 @@ export class ClaimBed {
         return Math.min(Math.ceil(deliveries.length / batch), slots);
       },
       settlesFirst: false,
-      hasSucceeded: false,
-      takeSucceeded: () => undefined,
+      get hasSucceeded() {
+        return succeeded.length > 0;
+      },
+      takeSucceeded: () => succeeded.shift(),
       settled: () => {},
       keepsFinished: () => {},
       lost: (owner: string | undefined) => void this.lost.push(owner),

@@ -258,14 +258,14 @@ describe('the checker', () => {
   });
 
   it('finds two owners of a partition', () => {
-    const history = sound().owned(0, 'a', true).owned(2000, 'b', true).owned(2601, 'a', false);
+    const history = sound().owned(0, 'a', true).owned(2000, 'b', true).owned(3601, 'a', false);
     expect(history.rules()).toEqual(['two-owners']);
   });
 
   it('accepts that a partition moves, also from a process that was killed', () => {
     const moved = sound().owned(0, 'a', true).owned(2000, 'a', false).owned(2001, 'b', true);
     expect(moved.rules()).toEqual([]);
-    const late = sound().owned(0, 'a', true).owned(2000, 'b', true).owned(2500, 'a', false);
+    const late = sound().owned(0, 'a', true).owned(2000, 'b', true).owned(3600, 'a', false);
     expect(late.rules()).toEqual([]);
     const killed = sound().owned(0, 'a', true).fault(2000, 2000, 'a', true).owned(2700, 'b', true);
     expect(killed.rules()).toEqual([]);
