@@ -54,7 +54,7 @@ local asked = redis.call('HMGET', meta, 'finished', 'tagged', 'paused', 'claim',
 local limits_before = asked[1]
 -- The limits of this owner hold from now on. If it has none, finished messages stay for as long as was promised.
 if finished_limits ~= '' then asked[1] = finished_limits elseif asked[1] then asked[1] = (string.match(asked[1], '^%d+ ') or '-1 ') .. '0' end
--- @use claim-latest (order, epoch, session, highest, known, is_repeat, granted_before, began_before, digits_before)
+-- @use claim-latest (order, owner_start, highest, known, is_repeat, granted_before, began_before, digits_before)
 if not (lease_ms and lease_ms >= 0 and lease_ms <= MAX_TIME) then
   return redis.error_reply('REFUSED the lease is no number of milliseconds: ' .. lease)
 end
@@ -82,7 +82,7 @@ if has_keys then
   for _, key in ipairs({ running, rated, resting }) do redis.call('ZCARD', key) end
 end
 local number_before = math.max(highest, known)
-local token_start = epoch .. '.'
+local token_start = string.sub(owner_start, 1, -2) .. '.'
 -- As text, since Redis formats a number with 17 digits, which takes long.
 local deadline = string.format('%d', now + lease_ms)
 
@@ -191,7 +191,7 @@ if is_once and taken > 0 and not is_repeat then
   -- @use claim-handed
 end
 if not is_repeat then
-  local this_claim = string.format('%s %d %d', epoch, order, number)
+  local this_claim = string.format('%s%d %d', owner_start, order, number)
   if granted_at > 0 then this_claim = string.format('%s %d %d', this_claim, granted_at, begins_at) end
   if string.find(digits, '[^1]') then this_claim = this_claim .. '/' .. digits end
   local changes = { 'claim', this_claim }

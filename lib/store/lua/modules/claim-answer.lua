@@ -23,11 +23,15 @@ reply[10] = digits
 
 -- Messages that limits hold back may be due again by then.
 if not next_due or has_keys then next_due = redis.call('ZRANGE', scheduled, '0', '0', 'WITHSCORES')[2] end
--- Messages held back are claimed when there is room.
-local is_all_held = held > 0 and taken < most
-local next_lease = redis.call('ZRANGEBYSCORE', inflight, is_all_held and '(' .. now or '-inf', '+inf', 'WITHSCORES', 'LIMIT', '0', '1')[2]
-next_due, next_lease = next_due and to_time(next_due), next_lease and to_time(next_lease)
-local next_at = math.min(next_due or math.huge, next_lease or math.huge)
+next_due = next_due and to_time(next_due)
+local next_at = next_due or math.huge
+-- What is due already is claimed at once, and with it what leases have ended by then.
+if next_at > now then
+  -- Messages held back are claimed when there is room.
+  local is_all_held = held > 0 and taken < most
+  local lease = redis.call('ZRANGEBYSCORE', inflight, is_all_held and '(' .. now or '-inf', '+inf', 'WITHSCORES', 'LIMIT', '0', '1')[2]
+  if lease then next_at = math.min(next_at, to_time(lease)) end
+end
 if has_keys then next_at = math.min(next_at, next_rest(next_at == math.huge) or math.huge) end
 if relook then next_at = math.min(next_at, now) end
 if next_at == math.huge then next_at = order_mode and redis.call('ZCARD', blocked) > 0 and now + TRY_AGAIN or -1 end

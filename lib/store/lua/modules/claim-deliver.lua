@@ -1,9 +1,9 @@
 -- Makes deliveries of messages.
 -- @exports number, repaired, deliver, leave
--- @needs scheduled, inflight, messages, deliveries, errors, keyed, number_before, session, token_start, deadline, is_once
+-- @needs scheduled, inflight, messages, deliveries, keyed, number_before, claimant, owner_start, token_start, deadline, is_once
 -- @use now (now)
 -- @use record (parse_record)
--- @use forget (forget)
+-- @use forget (has_errors, forget)
 -- @use finished (keeps)
 -- @use finish (head_of, finish)
 -- @use lines (leave_lines)
@@ -15,12 +15,11 @@
 local number = number_before
 -- Number of entries found without a message or a place.
 local repaired = 0
-local has_failures = redis.call('HLEN', errors) > 0
 
 -- Mostly all records are of messages in flight, so that those that are due have none. Another program may have put entries in flight
 -- that have no record; spent attempts have left a failure.
 local function may_have_records()
-  if has_failures then return true end
+  if has_errors then return true end
   local stored = redis.call('HLEN', deliveries)
   return stored > 0 and stored > redis.call('ZCARD', inflight)
 end
@@ -69,7 +68,7 @@ local function deliver(ids, dues, are_first)
       end
       if is_once then
         once[#once + 1] = id
-        if keeps then heads[#once], once_records[#once] = head_of('d', nil, session), record end
+        if keeps then heads[#once], once_records[#once] = head_of('d', nil, string.sub(claimant, #owner_start + 1)), record end
       else
         members[size + 1], members[size + 2] = deadline, id
         fields[size + 1], fields[size + 2] = id, record

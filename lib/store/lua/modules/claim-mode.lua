@@ -3,12 +3,13 @@
 -- @needs places, blocked, rates, resting
 -- @use claim-terms (order_of_topic, is_limited)
 
--- `known_terms` are the limits of the latest claim, and `relook` says how far the messages that they held back were looked at again since
--- they changed.
-local stored_mode, known_terms, relook = unpack(redis.call('HMGET', places, 'mode', 'terms', 'relook'))
+local stored_mode = redis.call('HGET', places, 'mode')
 -- If a message is blocked, there was an order, or a limit.
 local order_mode = stored_mode
 if not order_mode and (is_limited or redis.call('ZCARD', blocked) > 0) then
   order_mode = (order_of_topic or '-') ~= '-' and order_of_topic or 'limits'
 end
 local has_keys = order_mode and (is_limited or redis.call('HLEN', rates) > 0 or redis.call('ZCARD', resting) > 0)
+-- The limits of the latest claim, and how far the messages that they held back were looked at again since they changed.
+local known_terms, relook
+if order_mode then known_terms, relook = unpack(redis.call('HMGET', places, 'terms', 'relook')) end

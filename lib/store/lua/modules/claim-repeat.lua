@@ -1,5 +1,5 @@
 -- Repeats the answer of a claim whose reply was lost.
--- @needs inflight, messages, deliveries, handed, epoch, order, known, token_start, deadline, is_once, CHUNK
+-- @needs inflight, messages, deliveries, handed, owner_start, order, known, token_start, deadline, is_once, CHUNK
 -- @use record (parse_record)
 -- @use claim-reply (suspects, numbers_of, announce)
 
@@ -33,8 +33,9 @@ end
 -- Answers with the messages that the first run has handed out at most once, if they are still kept.
 local function repeat_handed()
   local handed_before = redis.call('GET', handed) or ''
-  local by, nth, records, weights, at = string.match(handed_before, '^([^ ]+) (%d+) ([%d ,]*);([%d,]*)\n()')
-  if by ~= epoch or tonumber(nth) ~= order then return end
+  if string.sub(handed_before, 1, #owner_start) ~= owner_start then return end
+  local nth, records, weights, at = string.match(handed_before, '^(%d+) ([%d ,]*);([%d,]*)\n()', #owner_start + 1)
+  if tonumber(nth) ~= order then return end
   for record in string.gmatch(records, '[^,]+') do
     local id_length, length, first = string.match(handed_before, '^(%d+) (%d+) ()', at)
     if not first then return end

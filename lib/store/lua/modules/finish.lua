@@ -4,14 +4,13 @@
 -- @use now (now)
 -- @use times (to_time)
 -- @use record (NO_TOKEN, format_record)
--- @use forget (forget)
+-- @use forget (has_errors, forget)
 -- @use finished (greatest_count, keeps, drop)
 
 local head_of, record_of, keepable
 local keep_ended
 if keeps then
   local UNKNOWN, MOST_COPIED = '-', 262144
-  redis.call('HLEN', errors)
 
   -- Returns the first line of an ending.
   function head_of(outcome, duration, process)
@@ -35,7 +34,7 @@ if keeps then
 
   function keep_ended(ids, heads, records)
     local envelopes = redis.call('HMGET', messages, unpack(ids))
-    local failures = redis.call('HLEN', errors) > 0 and redis.call('HMGET', errors, unpack(ids)) or {}
+    local failures = has_errors and redis.call('HMGET', errors, unpack(ids)) or {}
     local fields, members, kept, lost, at = {}, {}, {}, {}, string.format('%d', now)
     for i = 1, #ids do
       local id, envelope = ids[i], envelopes[i]

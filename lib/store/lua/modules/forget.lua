@@ -1,12 +1,14 @@
 -- Removes everything stored of the given messages, except their place in a set; at most 200 at a time. If it fails, nothing is
--- removed, provided that `deliveries` is a hash. With `keeps_names` they can still be found by id alone.
--- @exports forget
+-- removed, provided that `deliveries` is a hash. Use this before anything is written. With `keeps_names` they can still be found by id alone.
+-- @exports has_errors, forget
 -- @needs messages, deliveries, errors, keyed
 -- @use tags (has_tags, untag)
 
+-- Whether there are failures of earlier deliveries; those that this script adds are of messages that stay.
+local has_errors = redis.call('HLEN', errors) > 0
+
 local function forget(ids, keeps_names)
   if #ids == 0 then return end
-  local has_errors = redis.call('HLEN', errors) > 0
   -- Searches all ids at once for those with a key of their own: mostly there are none.
   if not keeps_names and string.find(table.concat(ids), '\0', 1, true) then
     local with_key = {}
