@@ -10,6 +10,8 @@ export interface PartitionKeys {
   readonly messages: string;
   /** HASH: stored id → delivery record, only once delivered or with a longest wait */
   readonly deliveries: string;
+  /** HASH: claim → the record that its first deliveries share */
+  readonly claims: string;
   /** ZSET: stored id → time of death */
   readonly dead: string;
   /** HASH: stored id → last failure */
@@ -87,6 +89,7 @@ const TYPES: Readonly<Record<string, 'ZSET' | 'HASH' | 'STRING'>> = {
   inflight: 'ZSET',
   messages: 'HASH',
   deliveries: 'HASH',
+  claims: 'HASH',
   dead: 'ZSET',
   errors: 'HASH',
   keyed: 'ZSET',
@@ -237,6 +240,7 @@ function partitionKeys(tag: string): PartitionKeys {
     inflight: `${tag}:inflight`,
     messages: `${tag}:messages`,
     deliveries: `${tag}:deliveries`,
+    claims: `${tag}:claims`,
     dead: `${tag}:dead`,
     errors: `${tag}:errors`,
     keyed: `${tag}:keyed`,

@@ -6,7 +6,7 @@ import { type Owner, epochOf } from '../fleet/owner.js';
 import type { TopicOrder } from '../fleet/topic-config.js';
 import type { Limits } from './limits.js';
 import { AT_ONCE, type BeginWindow, type Begins } from './permits.js';
-import { type Receipt, tokenOf } from './receipt.js';
+import { type Receipt, sharedToken, tokenOf } from './receipt.js';
 import { settleAnswers } from './settle.js';
 
 export interface ClaimRequest {
@@ -47,6 +47,8 @@ export interface ClaimRequest {
    * @defaultValue none
    */
   readonly succeeded?: readonly Receipt[] | undefined;
+  /** Whether the first deliveries of the claim share a record, which processes that speak protocol 2 cannot read. @defaultValue false */
+  readonly sharesRecord?: boolean | undefined;
 }
 
 /** Most suspects that run at once in a process. */
@@ -108,23 +110,24 @@ interface Begin {
 const CLAIM_STATUS = ['claimed', 'claimed', 'paused', 'held'] as const;
 
 /** Fields of a claim's reply between the time and the messages. */
-export const CLAIM_HEAD = 9;
+export const CLAIM_HEAD = 10;
 
 /** @param claimant owner that has claimed; its epoch is part of all tokens */
 export function claimResult(reply: Reply, claimant: Owner): ClaimResult & { readonly begin?: Begin | undefined } {
   if (reply[0] === 0) return { status: 'not-owner', owner: (reply[1] as Owner) || undefined };
-  const [status, delivered, nextAt, repaired, records, suspects, granted, keepsFinished, digits] = reply as ClaimHead;
+  const [status, delivered, nextAt, repaired, records, suspects, granted, keepsFinished, digits, shared] = reply as ClaimHead;
   const epoch = epochOf(claimant);
   const count = (reply.length - CLAIM_HEAD) / 2;
   const numbers = readRecords(records, delivered - count);
   const [held, weights] = readSuspects(suspects);
-  const messages = numbers.map(([number, delivery, attempt, dueAt], i): ClaimedMessage => {
+  const tokens = readTokens(epoch, numbers, shared);
+  const messages = numbers.map(([, delivery, attempt, dueAt], i): ClaimedMessage => {
     const at = CLAIM_HEAD + 2 * i;
     const [storedId, envelope] = [reply[at], reply[at + 1]] as [string, string];
     return {
       storedId,
       envelope,
-      token: tokenOf(epoch, number),
+      token: tokens[i] as string,
       delivery,
       attempt,
       dueAt,
@@ -147,7 +150,7 @@ export function claimResult(reply: Reply, claimant: Owner): ClaimResult & { read
   return { ...result, grantedAt: grantedAt || undefined, due: timeOrNone(due), begin };
 }
 
-type ClaimHead = readonly [number, number, number, number, string, string, string, number, string];
+type ClaimHead = readonly [number, number, number, number, string, string, string, number, string, string];
 
 type DeliveryNumbers = [number: number, delivery: number, attempt: number, dueAt: number];
 
@@ -162,6 +165,19 @@ function readRecords(records: string, before: number): DeliveryNumbers[] {
     const numbers = record.split(' ').map(Number);
     return (numbers.length > 1 ? numbers : [before + i + 1, 1, 1, ...numbers]) as DeliveryNumbers;
   });
+}
+
+/** @param shared as `lua/claim.lua` answers it */
+function readTokens(epoch: string, numbers: readonly DeliveryNumbers[], shared: string): string[] {
+  const tokens = numbers.map(([number]) => tokenOf(epoch, number));
+  if (shared === '') return tokens;
+  const pairs = shared.split(',').map(Number);
+  for (let i = 0; i < pairs.length; i += 2) {
+    const [first, count] = [pairs[i], pairs[i + 1]] as [number, number];
+    const record = tokens[first] as string;
+    for (let place = 1; place <= count; place++) tokens[first + place - 1] = sharedToken(record, place);
+  }
+  return tokens;
 }
 
 /** Reads whether suspects were held back, and how much room the others take, by their place; mostly there are none. */

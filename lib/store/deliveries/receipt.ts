@@ -13,5 +13,15 @@ export function tokenOf(epoch: string, number: number): string {
   return `${epoch}.${number}`;
 }
 
+/**
+ * Returns the token of a delivery that shares a record.
+ *
+ * @param record token of the first delivery of it
+ * @param place in the record, from 1
+ */
+export function sharedToken(record: string, place: number): string {
+  return `${record}+${place}`;
+}
+
 /** Stands for a token of no delivery. */
 export const NO_TOKEN = '0';

@@ -65,6 +65,9 @@ const KEY_PUT_OFF = 'k';
 /** Token as `lua/claim.lua` makes it. Any other text in a receipt is of no delivery, and could be read as something else. */
 const TOKEN = /^[^ ]+\.\d+$/;
 
+/** The same of a delivery that shares a record: the token of the first one, and its place. */
+const SHARED_TOKEN = /^([^ ]+\.\d+)\+(\d+)$/;
+
 /**
  * Encodes settlements for `lua/settle.lua`.
  *
@@ -87,9 +90,26 @@ export function encodeSettlements(settlements: readonly Settlement[], process: s
   };
 }
 
-/** Encodes tokens for the scripts, each with a space behind. */
+/** Encodes tokens for the scripts, each with a space behind. Those of a shared record that follow each other become one. */
 export function encodeTokens(receipts: readonly Receipt[]): string {
-  return receipts.map(({ token }) => `${TOKEN.test(token) ? token : NO_TOKEN} `).join('');
+  let text = '';
+  let [record, first, last] = ['', 0, 0];
+  const endShare = (): void => {
+    if (first > 0) text += first === last ? `${record}+${first} ` : `${record}+${first}-${last} `;
+    first = 0;
+  };
+  for (const { token } of receipts) {
+    const [, sharedRecord, place] = SHARED_TOKEN.exec(token) ?? [];
+    if (first > 0 && sharedRecord === record && Number(place) === last + 1) {
+      last++;
+      continue;
+    }
+    endShare();
+    if (sharedRecord === undefined) text += `${TOKEN.test(token) ? token : NO_TOKEN} `;
+    else [record, first, last] = [sharedRecord, Number(place), Number(place)];
+  }
+  endShare();
+  return text;
 }
 
 function failureOf(outcome: Outcome): string {

@@ -2,7 +2,7 @@
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET,
 --       meta HASH, blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
---       answered STRING (the caller's latest call)
+--       answered STRING (the caller's latest call), claims HASH
 -- ARGV  wake_command, channel, sequence, tag, after_id (it begins behind this stored id; '' at the first)
 -- Reply {now_us, '<cancelled> <in flight> <1 there may be more | 0 these were the last> <stored id of the last one it has looked at>'}
 -- Roles producer, consumer, operator

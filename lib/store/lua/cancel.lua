@@ -2,7 +2,7 @@
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET,
 --       meta HASH, blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
---       answered STRING (the caller's latest call)
+--       answered STRING (the caller's latest call), claims HASH
 -- ARGV  wake_command, channel, sequence, id,
 --       seen_at, seen_envelope (only if it waits for that time, epoch ms, with that envelope; '' whatever it is)
 -- Reply {now_us, 1 cancelled | 2 in flight | 0 not found}

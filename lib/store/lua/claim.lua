@@ -2,7 +2,7 @@
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, owner STRING,
 --       meta HASH, blocked ZSET, queues ZSET, places HASH, running ZSET, rates HASH, rated ZSET, resting ZSET, finished ZSET,
---       endings HASH, tags HASH, tagged ZSET, handed STRING (what the latest claim at most once has handed out)
+--       endings HASH, tags HASH, tagged ZSET, handed STRING (what the latest claim at most once has handed out), claims HASH
 -- ARGV  claimant (as it is stored as the owner: its epoch, a space, its session), sequence (of the claim),
 --       delivered (number of the claimant's latest delivery), max (0: it only says what is next),
 --       lease (ms; 0: at most once, what is handed out is gone), room (for suspects),
@@ -12,8 +12,9 @@
 --       '<order, - for none> <most in flight of a key> <most of a key within the window> <window, ms> <1 to count what is due>
 --       <lead, ms> <slack, ms> <ahead, ms>', 0 for no limit; lead and slack say when what a rate grants begins, as for `permit`, and
 --       `ahead` how long before a key can go on the claimant has to claim, so that the claim is there in time),
---       tokens (of deliveries that have succeeded and end before it claims, each with a space behind), ... (the stored id of each)
--- Reply {now_us, status, delivered, next, repaired, records, suspects, granted, keeps_finished, digits,
+--       sharing ('1': its first deliveries may share a record | ''),
+--       tokens (of deliveries that have succeeded and end before it claims, as for `settle`), ... (the stored id of each)
+-- Reply {now_us, status, delivered, next, repaired, records, suspects, granted, keeps_finished, digits, shared,
 --       then 2 a message: stored id, envelope},
 --       or {now_us, 0, the owner that is stored, '' for none} if the claimant is not the owner, or has claimed since: then nothing has ended
 --       status   1 claimed, 2 paused, 3 held: nothing of the topic begins before next
@@ -26,6 +27,7 @@
 --                messages are still due, -1 if that was not asked for, when the deliveries may begin, epoch ms or 0, and in how many ms that is
 --       keeps_finished 1 if finished messages are kept, or some are left | 0
 --       digits   one for each delivery that was to end, as `settle` answers them
+--       shared   '' mostly; else with commas 2 numbers for each record that deliveries share: the place of its first message, from 0, and how many
 -- Roles consumer
 -- Cost  O(max log size), max <= 200; looks at 400 messages at most, including those that limits hold back, and stops early once the
 --       envelopes add up to 1 MiB, or 256 KiB if the messages handed out are kept as finished
@@ -90,6 +92,7 @@ local deadline = string.format('%d', now + lease_ms)
 local CHUNK, ROUNDS, ENDED_ROUNDS = 100, 4, 3
 -- @use count (add, counted)
 -- @use record
+-- @use shared-records
 -- @use finish
 -- @use lines
 
@@ -108,13 +111,9 @@ elseif tokens ~= '' then
     acked = acked + #ids
   else
     make_room()
-    -- @use settle-one (counts)
-    -- @use settle-deliveries (statuses)
+    -- @use settle-deliveries (statuses, acked_here)
     digits = statuses
-    acked, counts.acked = acked + counts.acked, 0
-    for counter, n in pairs(counts) do
-      if n > 0 then add(counter, n) end
-    end
+    acked = acked + acked_here
   end
 end
 
@@ -122,6 +121,7 @@ end
 -- @use claim-reply (reply, taken)
 -- @use claim-size (proceed, fit)
 -- @use claim-deliver (number, repaired, deliver)
+-- @use claim-share (deliver_shared)
 
 -- When the next message is due, as text; nil if that is to be asked for.
 local next_due
@@ -153,19 +153,19 @@ elseif not is_repeat then
       dues[i] = '0'
     end
     -- Another program may have written parts of a millisecond.
-    local listed = table.concat(dues, ' ')
-    if string.find(listed, '.', 1, true) or string.find(listed, 'e', 1, true) then
-      for i = 1, #dues do dues[i] = string.format('%d', to_time(dues[i])) end
-    end
+    local listed = table.concat(dues, ',')
+    local is_odd = string.find(listed, '.', 1, true) or string.find(listed, 'e', 1, true)
+    for i = 1, is_odd and #dues or 0 do dues[i] = string.format('%d', to_time(dues[i])) end
     local count = fit(ids)
     if count == 0 then break end
+    if is_odd or count < #dues then listed = table.concat(dues, ',', 1, count) end
     if taken > 0 then redis.call('ZCARD', keyed) end
     next_due = found > count and head[2 * count + 2] or nil
     if has_keys then
       redis.call('ZREMRANGEBYRANK', scheduled, 0, count - 1)
       ids, dues = permitted(ids, dues)
       if #ids > 0 then deliver(ids, dues) end
-    else
+    elseif not (deliver_shared and deliver_shared(ids, listed)) then
       deliver(ids, dues, true)
     end
     if found <= limit or count < limit then break end

@@ -1,7 +1,7 @@
 -- Looks up everything that decides when a message is delivered.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, blocked ZSET, places HASH,
---       owner STRING, meta HASH, resting ZSET
+--       owner STRING, meta HASH, resting ZSET, claims HASH
 -- ARGV  id
 -- Reply {now_us}, or {now_us, now ms, paused '1' | '', owner or '', state, score (text), begin of the envelope, token, delivery,
 --       attempt, mark, crashes, failure JSON or '', blocked_by, before, held until ms or -1, limit, due}
@@ -17,6 +17,7 @@
 -- @use now (now_us, now)
 -- @use times (LONGEST)
 -- @use record (parse_record)
+-- @use lease (lease_of)
 -- @use heads (head_field, key_of)
 
 -- Length of the part of an envelope that says when it was published.
@@ -31,7 +32,7 @@ local ended = redis.call('ZCOUNT', inflight, '-inf', now)
 local state, at, before, blocked_by, limit = 'scheduled', redis.call('ZSCORE', scheduled, id), -1, '', ''
 if at then before = ended + redis.call('ZRANK', scheduled, id) end
 if not at then
-  state, at = 'in-flight', redis.call('ZSCORE', inflight, id)
+  state, at = 'in-flight', lease_of(id)
   if at and tonumber(at) <= now then before = redis.call('ZRANK', inflight, id) end
 end
 if not at then

@@ -1,6 +1,6 @@
 -- Renews leases.
 --
--- KEYS  inflight ZSET, deliveries HASH, answered STRING (the caller's latest call)
+-- KEYS  inflight ZSET, deliveries HASH, answered STRING (the caller's latest call), claims HASH
 -- ARGV  sequence, lease (ms), ... (2 a delivery: stored id, token)
 -- Reply {now_us, one digit a delivery: 1 extended, 0 lost, 2 the message was cancelled}
 -- Roles consumer
@@ -13,6 +13,7 @@
 local lease_ms = tonumber(lease)
 -- @use times (MAX_TIME)
 -- @use record (NO_TOKEN, parse_record)
+-- @use shared-records (SHARED, bring_out)
 -- @use answered (earlier_answer, remember)
 
 local answer = earlier_answer()
@@ -23,7 +24,11 @@ end
 local deadline = now + lease_ms
 
 local ids = {}
-for i = FIRST, #ARGV, 2 do ids[#ids + 1] = ARGV[i] end
+for i = FIRST, #ARGV, 2 do
+  ids[#ids + 1] = ARGV[i]
+  local field = string.match(ARGV[i + 1], SHARED)
+  if field then bring_out(field) end
+end
 local records = redis.call('HMGET', deliveries, unpack(ids))
 
 local statuses, members = {}, {}

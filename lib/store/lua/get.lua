@@ -1,7 +1,7 @@
 -- Looks one message up.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET,
---       blocked ZSET, places HASH, finished ZSET, endings HASH, meta HASH
+--       blocked ZSET, places HASH, finished ZSET, endings HASH, meta HASH, claims HASH
 -- ARGV  id
 -- Reply {now_us}, or {now_us, 'finished', score (text), its field of endings},
 --       or {now_us, state, score (text), envelope, deliveries, attempts, due, failure JSON or '', blocked_by}
@@ -14,6 +14,7 @@
 
 -- @use now (now_us)
 -- @use record (parse_record)
+-- @use lease (lease_of)
 local asked = redis.call('HMGET', meta, 'finished')
 -- @use finished (has_kept, is_kept)
 -- @use heads (head_field, key_of)
@@ -27,7 +28,7 @@ end
 
 local state, at = 'scheduled', redis.call('ZSCORE', scheduled, id)
 if not at then
-  state, at = 'in-flight', redis.call('ZSCORE', inflight, id)
+  state, at = 'in-flight', lease_of(id)
 end
 if not at then
   state, at = 'dead', redis.call('ZSCORE', dead, id)

@@ -1,6 +1,6 @@
 -- Lists messages of one state that carry a tag, in order of the bytes of their stored ids.
 --
--- KEYS  scheduled ZSET, inflight ZSET, dead ZSET, blocked ZSET, messages HASH, deliveries HASH, errors HASH, meta HASH, tags HASH, tagged ZSET
+-- KEYS  scheduled ZSET, inflight ZSET, dead ZSET, blocked ZSET, messages HASH, deliveries HASH, errors HASH, meta HASH, tags HASH, tagged ZSET, claims HASH
 -- ARGV  tag, state (scheduled | due | in-flight | dead), limit, max_bytes (after which to stop),
 --       after_id (the page begins behind this stored id; '' at the first)
 -- Reply {now_us, 1 there may be more | 0 these were the last, stored id of the last one it has looked at, then for each message: stored id,
@@ -11,6 +11,7 @@
 
 -- @use now (now_us, now)
 -- @use record (parse_record)
+-- @use lease (lease_of)
 local asked = redis.call('HMGET', meta, '', 'tagged')
 -- @use tags (has_tags, carries, list_tagged)
 
@@ -18,7 +19,7 @@ local LOOKED_AT = 200
 local most, most_bytes = tonumber(limit), tonumber(max_bytes)
 
 local function score_of(id)
-  if state == 'in-flight' then return redis.call('ZSCORE', inflight, id) end
+  if state == 'in-flight' then return lease_of(id) end
   if state == 'dead' then return redis.call('ZSCORE', dead, id) end
   local score = redis.call('ZSCORE', scheduled, id)
   if state == 'due' then return score and tonumber(score) <= now and score end

@@ -1,6 +1,6 @@
 -- Lists messages of one state in order of their scores, equal ones in order of the bytes of their stored ids.
 --
--- KEYS  set ZSET (scheduled, inflight or dead), messages HASH, deliveries HASH, errors HASH, keyed ZSET
+-- KEYS  set ZSET (scheduled, inflight or dead), messages HASH, deliveries HASH, errors HASH, keyed ZSET, claims HASH
 -- ARGV  limit, max_bytes (after which to stop), since (lowest score; '-inf' for all),
 --       till (end of the scores, itself not included; 'now' for all up to now, 'inf' for all),
 --       fields (letters: e envelope, d deliveries, attempts and due time of the latest delivery, f failure),
@@ -16,6 +16,8 @@
 
 -- @use now (now_us, now)
 -- @use record (parse_record)
+local inflight = set
+-- @use leases (is_claim, without_claims)
 -- @use types (assert_sets, assert_hashes)
 -- @use text (as_text)
 -- @use text-ids (give_text_id)
@@ -64,6 +66,7 @@ local with_failure = string.find(fields, 'f', 1, true)
 
 local first = redis.call('ZCOUNT', set, '-inf', '(' .. since)
 if after_id ~= '' then first = math.max(first, rank_after()) end
+without_claims(function() return redis.call('ZRANGE', set, first, first + size - 1) end, size)
 local page = redis.call('ZRANGE', set, first, first + size - 1, 'WITHSCORES')
 if is_dead == '1' then give_text_ids(page) end
 
@@ -77,6 +80,11 @@ end
 
 for i = 1, #page, 2 do
   local id, score = page[i], page[i + 1]
+  -- More claims than one can have leases that end at the same time.
+  if is_claim(id) then
+    reply[3] = 1
+    break
+  end
   if till ~= 'inf' and tonumber(score) >= ends_at then
     reply[3] = 0
     break

@@ -3,7 +3,7 @@
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
 --       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
---       answered STRING (the caller's latest call), owner STRING, schedules HASH, occurrences ZSET
+--       answered STRING (the caller's latest call), owner STRING, schedules HASH, occurrences ZSET, claims HASH
 -- ARGV  wake_command, channel, sequence, order_mode (as for `publish`), columns (as for `publish`, of a message that is due at an
 --       epoch ms; an id that exists stays as it is),
 --       claimant (as it is stored as the owner), schedule (its id), expected (state), state (the new one),

@@ -1,7 +1,7 @@
 -- Moves a message that waits to another due time. Everything else stays as it is.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET,
---       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, answered STRING (the caller's latest call)
+--       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, answered STRING (the caller's latest call), claims HASH
 -- ARGV  wake_command, channel, sequence, id, due_spec ('+ms' from now, or epoch ms),
 --       when ('earlier': only if that is earlier; or 'always'),
 --       seen_at, seen_envelope (only if it waits for that time, epoch ms, with that envelope; '' whatever it is)
@@ -16,6 +16,7 @@
 -- @use times (MAX_TIME, to_time)
 -- @use due-time (due_time)
 -- @use record (parse_record)
+-- @use lease (lease_of)
 -- @use envelopes (has_envelope)
 -- @use seen (is_as_seen)
 -- @use head-due (head_due)
@@ -43,7 +44,7 @@ if score then
   if has_envelope(id) and is_as_seen(id, score) then result = MOVED end
 elseif seen_at ~= '' then
   result = NOT_FOUND
-elseif redis.call('ZSCORE', inflight, id) then
+elseif lease_of(id) then
   result = IN_FLIGHT
 elseif redis.call('ZSCORE', dead, id) then
   result = DEAD

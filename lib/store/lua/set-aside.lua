@@ -1,7 +1,7 @@
 -- Makes a dead letter of a message that cannot be claimed or settled, whatever is stored of it. Its envelope stays as it is.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
---       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, answered STRING (the caller's latest call)
+--       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, answered STRING (the caller's latest call), claims HASH
 -- ARGV  wake_command, channel, sequence, id, token (of its delivery; '0' for none: it is due, or its lease has ended), failure (JSON)
 -- Reply {now_us, 1 set aside | 0 the delivery is not the current one, or it is neither due nor has its lease ended,
 --       the stored id that it has now, '' for none}
@@ -12,6 +12,7 @@
 
 -- @use now (now_us, now)
 -- @use record (NO_TOKEN, parse_record, format_record)
+-- @use shared-records (SHARED, bring_out)
 -- @use types (assert_sets, assert_hashes)
 -- @use count (add)
 -- @use text (as_text)
@@ -50,6 +51,8 @@ local is_meant
 if token == NO_TOKEN then
   is_meant = is_over(scheduled) or is_over(inflight)
 else
+  local field = string.match(token, SHARED)
+  if field then bring_out(field) end
   local current = parse_record(redis.call('HGET', deliveries, id))
   if current ~= token then id = delivered_as_no_text() end
   -- A message cancelled or replaced meanwhile ends, or waits for its new time, once its lease has ended.

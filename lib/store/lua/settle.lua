@@ -2,12 +2,12 @@
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
 --       blocked ZSET, queues ZSET, places HASH, running ZSET, rates HASH, rated ZSET, resting ZSET, finished ZSET, endings HASH,
---       tags HASH, tagged ZSET, answered STRING (the caller's latest call), owner STRING
+--       tags HASH, tagged ZSET, answered STRING (the caller's latest call), owner STRING, claims HASH
 -- ARGV  wake_command, channel, sequence, process (whose deliveries they are; '' if finished messages are not kept), durations (of the handler
 --         calls, ms with commas, one a delivery; '' in the same case),
 --       outcomes (a letter for all, or one a delivery; a ack, r retry, d dead, u dead without spending the attempt,
 --         x the same since it expired, b back at once, p put off, k put off with all others of its key),
---       tokens (one a delivery, each with a space behind),
+--       tokens (with a space behind each; one a delivery, or one for all of a shared record that follow each other, see modules/settle-tokens.lua),
 --       claimant (the caller as the owner of the partition, which then learns from the answer what is due; '' if it is not),
 --       ... (1 a delivery: stored id; then 2 a delivery whose outcome is no ack: delay ms, failure JSON; with b, u and x in place of the delay
 --         the time under which it stands in the log of its key if its handler was not called, else 0)
@@ -49,8 +49,7 @@ if outcomes ~= 'a' then
   redis.call('ZADD', scheduled, 'XX', 'GT', '-inf', '')
 end
 
--- @use settle-tokens (tokens_of)
-local total = #tokens_of
+-- @use settle-tokens (total)
 local details = { unpack(ARGV, FIRST + total) }
 for at = 1, #details, 2 do
   local delay = tonumber(details[at])
@@ -69,12 +68,9 @@ if are_acked then
   digits = string.rep('1', total)
   add('acked', total)
 else
-  -- @use settle-one (counts)
-  -- @use settle-deliveries (statuses)
+  -- @use settle-deliveries (statuses, acked_here)
   digits = statuses
-  for counter, n in pairs(counts) do
-    if n > 0 then add(counter, n) end
-  end
+  if acked_here > 0 then add('acked', acked_here) end
 end
 -- The owner learns from the answer what is due: signals can get lost. Another process may have delivered the messages.
 local due = -1

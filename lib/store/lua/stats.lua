@@ -1,6 +1,6 @@
 -- Counts the contents of partitions.
 --
--- KEYS  scheduled ZSET, inflight ZSET, dead ZSET, owner STRING, meta HASH, blocked ZSET, finished ZSET, errors HASH, ... (the same
+-- KEYS  scheduled ZSET, inflight ZSET, dead ZSET, owner STRING, meta HASH, blocked ZSET, finished ZSET, errors HASH, claims HASH, ... (the same
 --       of further partitions, which the same node holds)
 -- Reply {now_us, then for each partition {scheduled, due, in flight, dead, next due ms or -1, owner or '', blocked, finished,
 --       retrying, held until ms or -1, how many of the blocked ones are due, the earliest due ms of those or -1, then the fields of
@@ -12,7 +12,7 @@
 -- @use now (now_us, now)
 -- @use times (LONGEST, to_time)
 
-local function count(scheduled, inflight, dead, owner, meta, blocked, finished, errors)
+local function count(scheduled, inflight, dead, owner, meta, blocked, finished, errors, claims)
   -- They wait too, but not to be claimed.
   local blocked_count = redis.call('ZCARD', blocked)
   local next_due = tonumber(redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2])
@@ -24,10 +24,13 @@ local function count(scheduled, inflight, dead, owner, meta, blocked, finished, 
     if fields[i] == 'held' then held_until = tonumber(fields[i + 1]) end
   end
   local dead_count = redis.call('ZCARD', dead)
+  -- A claim whose deliveries share a record is one entry.
+  local shared = 0
+  for _, record in ipairs(redis.call('HVALS', claims)) do shared = shared + (tonumber(string.match(record, '^%d+')) or 1) - 1 end
   local counts = {
     redis.call('ZCARD', scheduled) + blocked_count,
     next_due and next_due <= now and redis.call('ZCOUNT', scheduled, '-inf', now) or 0,
-    redis.call('ZCARD', inflight),
+    redis.call('ZCARD', inflight) + shared,
     dead_count,
     next_due and to_time(next_due) or -1,
     redis.call('GET', owner) or '',

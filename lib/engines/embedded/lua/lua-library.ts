@@ -19,7 +19,10 @@ const LEAST_EXPONENT = -1023;
 type Library = Readonly<Record<string, LuaFunction>>;
 
 const TABLES: Library = {
-  concat: (table, separator = '') => [listOf(table).map(toText).join(toText(separator))],
+  concat(table, separator = '', first = 1, last = listOf(table).length) {
+    const texts = listOf(table).slice(toNumber(first) - 1, toNumber(last)).map(toText);
+    return [texts.join(toText(separator))];
+  },
   insert(table, ...given) {
     const list = listOf(table);
     if (given.length === 1) list.push(given[0]);

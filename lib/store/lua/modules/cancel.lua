@@ -1,8 +1,9 @@
 -- Cancels a message.
 -- @exports NOT_FOUND, CANCELLED, IN_FLIGHT, cancel_one
--- @needs scheduled, inflight, deliveries, blocked, order_mode, wake_command, channel
+-- @needs scheduled, deliveries, blocked, order_mode, wake_command, channel
 -- @use now (now)
 -- @use record (parse_record, format_record)
+-- @use lease (lease_of)
 -- @use finished (keeps)
 -- @use finish (finish, head_of, record_of)
 -- @use lines (leave_line)
@@ -18,7 +19,7 @@ local function cancel_one(id)
     finish({ id }, keeps and { head_of('c') }, keeps and { record_of(id, due) })
     return CANCELLED, order_mode and leave_line(id) or nil
   end
-  if not redis.call('ZSCORE', inflight, id) then return NOT_FOUND end
+  if not lease_of(id) then return NOT_FOUND end
   local token, delivery, attempt, last_due = parse_record(redis.call('HGET', deliveries, id))
   redis.call('HSET', deliveries, id, format_record(token, delivery, attempt, last_due or now, 'c'))
   redis.call(wake_command, channel, 'cancelled ' .. token .. ' ' .. id)

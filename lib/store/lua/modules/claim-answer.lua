@@ -7,6 +7,7 @@
 -- @use key-limits (next_rest, granted_at, begins_at)
 -- @use claim-reply (reply, announced, suspects, taken)
 -- @use claim-deliver (number, repaired)
+-- @use claim-share (shared)
 
 -- Time in ms after which to try more of the blocked messages if nothing else waits: in an ordered topic all wait behind dead letters then.
 local TRY_AGAIN = order_mode == 'limits' and 30000 or 300000
@@ -20,6 +21,7 @@ if held > 0 or #suspects > 0 then
 end
 
 reply[10] = digits
+reply[11] = table.concat(shared, ',')
 
 -- Messages that limits hold back may be due again by then.
 if not next_due or has_keys then next_due = redis.call('ZRANGE', scheduled, '0', '0', 'WITHSCORES')[2] end

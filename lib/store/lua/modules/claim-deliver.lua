@@ -1,6 +1,6 @@
 -- Makes deliveries of messages.
--- @exports number, repaired, deliver, leave
--- @needs scheduled, inflight, messages, deliveries, keyed, number_before, claimant, owner_start, token_start, deadline, is_once
+-- @exports number, repaired, may_have_records, deliver, leave
+-- @needs scheduled, inflight, messages, deliveries, claims, keyed, number_before, claimant, owner_start, token_start, deadline, is_once
 -- @use now (now)
 -- @use record (parse_record)
 -- @use forget (has_errors, forget)
@@ -21,7 +21,7 @@ local repaired = 0
 local function may_have_records()
   if has_errors then return true end
   local stored = redis.call('HLEN', deliveries)
-  return stored > 0 and stored > redis.call('ZCARD', inflight)
+  return stored > 0 and stored > redis.call('ZCARD', inflight) - redis.call('HLEN', claims)
 end
 
 local function leave(ids)

@@ -1,16 +1,22 @@
 -- Repeats the answer of a claim whose reply was lost.
--- @needs inflight, messages, deliveries, handed, owner_start, order, known, token_start, deadline, is_once, CHUNK
+-- @needs inflight, messages, deliveries, claims, handed, owner_start, order, known, token_start, deadline, is_once, CHUNK
+-- @use shared-records (bring_out)
 -- @use record (parse_record)
 -- @use claim-reply (suspects, numbers_of, announce)
 
 -- Returns the number of a delivery of this epoch; nil if the token is of another.
 local function number_of(token)
-  return string.sub(token, 1, #token_start) == token_start and tonumber(string.sub(token, #token_start + 1)) or nil
+  if string.sub(token, 1, #token_start) ~= token_start then return nil end
+  local first, place = string.match(token, '^(%d+)%+?(%d*)$', #token_start + 1)
+  return first and first + (tonumber(place) or 1) - 1
 end
 
 -- Answers with the deliveries of the first run, with new leases. A message cancelled or replaced meanwhile is left as it is, since the
 -- first run's reply may have arrived after all, and its handler may run: it ends with its delivery or its lease.
 local function repeat_deliveries()
+  for _, field in ipairs(redis.call('HKEYS', claims)) do
+    if (number_of(field) or 0) > known then bring_out(field) end
+  end
   -- The lost reply's deliveries have the latest leases, unless the outage was long; one that is not found here is
   -- redelivered when its lease ends.
   local latest_leases = redis.call('ZREVRANGE', inflight, 0, 999)

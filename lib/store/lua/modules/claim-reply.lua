@@ -1,5 +1,5 @@
 -- Builds the answer of a claim, message by message.
--- @exports ALONE, reply, announced, suspects, taken, bytes, numbers_of, room_for, announce
+-- @exports ALONE, HEAD, reply, announced, suspects, taken, bytes, numbers_of, room_for, announce
 -- @needs asked, whole
 -- @use now (now_us)
 
@@ -7,7 +7,9 @@
 local SUSPECT = 2
 local ALONE = 3
 
-local reply = { now_us, 1, 0, -1, 0, '', '', '', asked[1] and 1 or 0, '' }
+local reply = { now_us, 1, 0, -1, 0, '', '', '', asked[1] and 1 or 0, '', '' }
+-- Number of fields before the messages.
+local HEAD = #reply
 local announced, suspects = {}, {}
 local taken, bytes = 0, 0
 
@@ -24,7 +26,7 @@ local function announce(id, envelope, told, crashes)
   local weight = room_for(crashes)
   if weight > 0 then suspects[#suspects + 1] = string.format('%d,%d', taken, weight) end
   taken = taken + 1
-  announced[taken] = told
-  reply[2 * taken + 9], reply[2 * taken + 10] = id, envelope
+  announced[#announced + 1] = told
+  reply[2 * taken + HEAD - 1], reply[2 * taken + HEAD] = id, envelope
   bytes = bytes + #envelope
 end

@@ -1,10 +1,11 @@
 -- Publishes one message by itself.
 -- @exports CREATED, REPLACED, enqueue, publish_one
--- @needs scheduled, inflight, messages, deliveries, dead, errors, keyed, blocked, finished, endings, order_mode, is_ordered
+-- @needs scheduled, messages, deliveries, dead, errors, keyed, blocked, finished, endings, order_mode, is_ordered
 -- @use now (now, now_up)
 -- @use times (to_time)
 -- @use message-columns (waits)
 -- @use record (NO_TOKEN, parse_record, replaced_until, first_mark, format_record)
+-- @use lease (lease_of)
 -- @use head-due (head_due)
 -- @use count (add)
 -- @use tags (has_tags, untag)
@@ -86,7 +87,7 @@ local function publish_one(n, id, envelope, due, on_duplicate)
 
   local score = redis.call('ZSCORE', scheduled, id) or order_mode and redis.call('ZSCORE', blocked, id)
   local state = score and 'scheduled'
-    or redis.call('ZSCORE', inflight, id) and 'inflight'
+    or lease_of(id) and 'inflight'
     or redis.call('ZSCORE', dead, id) and 'dead'
   -- In an order, a message held back by a limit of its key is in `scheduled` for when it can begin.
   local current_due = to_time(is_ordered and score and last_due or score or replaced_until(mark) or last_due or now)

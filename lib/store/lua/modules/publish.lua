@@ -1,6 +1,6 @@
 -- Publishes the messages behind the other arguments, and replies: so it comes last in a script. `publish` is nothing else; `publish-occurrence`
 -- does it as a whole, or not at all.
--- @needs scheduled, inflight, messages, deliveries, dead, errors, keyed, places, finished, answered
+-- @needs scheduled, inflight, messages, deliveries, claims, dead, errors, keyed, places, finished, answered
 -- @needs order_mode, is_ordered, ARGV, FIRST
 -- @use now (now_us, now_up)
 -- @use times (MAX_TIME)
@@ -97,6 +97,7 @@ if created < total then
   redis.call('HLEN', messages)
   redis.call('HLEN', deliveries)
   redis.call('HLEN', errors)
+  redis.call('HLEN', claims)
 end
 
 -- New ones are written with one command for all, and the others one by one. The first command asks for the type of

@@ -1,5 +1,5 @@
 -- Ends deliveries, up to 200, each as its outcome says.
--- @exports statuses
+-- @exports statuses, acked_here
 -- @needs inflight, outcomes, process, durations, ids, details, order_mode
 -- @use finished (keeps)
 -- @use finish (head_of, keepable, finish)
@@ -7,7 +7,8 @@
 -- @use earliest (note)
 -- @use settle-tokens (tokens_of)
 -- @use settle-acks (records, is_plain)
--- @use settle-one (settle, remove, ended, gone, gone_as, places_of)
+-- @use count (add)
+-- @use settle-one (settle, remove, ended, gone, gone_as, places_of, counts)
 
 -- One digit a delivery.
 local statuses
@@ -15,7 +16,7 @@ local digits, detail = {}, 1
 local served = keeps and keepable(ids) or #ids
 for n = 1, served do
   local outcome = #outcomes == 1 and outcomes or string.sub(outcomes, n, n)
-  if outcome == 'a' and not ended[ids[n]] and is_plain(n) then
+  if outcome == 'a' and not ended[ids[n]] and is_plain(records[n], tokens_of[n]) then
     ended[ids[n]] = true
     remove(n, 'acked')
     digits[n] = '1'
@@ -44,3 +45,9 @@ if #gone > 0 then
   if order_mode then note(leave_lines(gone)) end
 end
 statuses = table.concat(digits) .. string.rep('4', #ids - served)
+-- The caller counts these.
+local acked_here = counts.acked
+counts.acked = 0
+for counter, n in pairs(counts) do
+  if n > 0 then add(counter, n) end
+end

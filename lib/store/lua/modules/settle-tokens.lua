@@ -1,7 +1,26 @@
--- Reads the tokens of the deliveries that are to end.
--- @exports tokens_of
+-- Reads the tokens of the deliveries that are to end. Those of a shared record that follow each other come as '<field>+<first>-<last> '.
+-- @exports total, tokens_of, shares
 -- @needs tokens
 
--- With the space behind each.
+-- Most deliveries of a call.
+local MOST = 200
+-- Number of deliveries.
+local total = 0
+-- With the space behind each; false for those of a shared record, which are in `shares`.
 local tokens_of = {}
-for token in string.gmatch(tokens, '[^ ]+ ') do tokens_of[#tokens_of + 1] = token end
+-- The field of the record, the first and the last place in it, and how many deliveries come before.
+local shares = {}
+for token in string.gmatch(tokens, '[^ ]+ ') do
+  local field, first, last
+  if string.find(token, '+', 1, true) then field, first, last = string.match(token, '^([^ ]+)%+(%d+)%-?(%d*) $') end
+  if field then
+    first = tonumber(first)
+    last = math.min(tonumber(last) or first, first + MOST - 1)
+    shares[#shares + 1] = { field = field, first = first, last = last, before = total }
+    for n = total + 1, total + last - first + 1 do tokens_of[n] = false end
+    total = total + last - first + 1
+  else
+    total = total + 1
+    tokens_of[total] = token
+  end
+end

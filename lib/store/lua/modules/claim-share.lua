@@ -1,0 +1,42 @@
+-- Makes deliveries that share a record.
+-- @exports shared, deliver_shared
+-- @needs sharing, most, scheduled, inflight, messages, claims, token_start, deadline, is_once
+-- @use shared-records (GAP)
+-- @use finished (keeps)
+-- @use claim-mode (order_mode)
+-- @use claim-reply (HEAD, reply, announced, taken, bytes)
+-- @use claim-deliver (number, may_have_records)
+
+-- Fewest deliveries for which that costs less than records of their own.
+local LEAST = 8
+-- Most such records of a partition: whoever asks about a message by its id may have to look through all of them.
+local MOST = 64
+
+-- Of each record, with commas: the place of its first message among those of the answer, from 0, and how many it has.
+local shared = {}
+-- Makes deliveries of the first messages of `scheduled`; `dues` are their due times, with commas. Returns whether it has. Finished messages are
+-- copied from records of their own.
+local deliver_shared
+if sharing == '1' and most >= LEAST and not order_mode and not is_once and not keeps then
+  function deliver_shared(ids, dues)
+    if #ids < LEAST or may_have_records() or redis.call('HLEN', claims) >= MOST then return false end
+    local envelopes = redis.call('HMGET', messages, unpack(ids))
+    for i = 1, #ids do
+      if not envelopes[i] then return false end
+    end
+    local field = token_start .. string.format('%d', number + 1)
+    redis.call('ZREMRANGEBYRANK', scheduled, 0, #ids - 1)
+    redis.call('ZADD', inflight, deadline, '\0' .. field)
+    redis.call('HSET', claims, field, #ids .. ' ' .. dues .. GAP .. table.concat(ids, GAP) .. GAP)
+    shared[#shared + 1] = taken .. ',' .. #ids
+    announced[#announced + 1] = dues
+    local at = 2 * taken + HEAD
+    for i = 1, #ids do
+      reply[at + 1], reply[at + 2] = ids[i], envelopes[i]
+      at = at + 2
+      bytes = bytes + #envelopes[i]
+    end
+    number, taken = number + #ids, taken + #ids
+    return true
+  end
+end
