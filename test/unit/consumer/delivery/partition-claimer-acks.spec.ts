@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { Delivery } from '../../../../lib/consumer/delivery/delivery.js';
 import { SucceededDeliveries } from '../../../../lib/consumer/delivery/succeeded-deliveries.js';
 import { ACKED } from '../../../../lib/consumer/delivery/verdict.js';
-import { DelayQueueError } from '../../../../lib/errors/delay-queue.error.js';
+import { SerializationError } from '../../../../lib/errors/publishing.errors.js';
 import { tokenOf } from '../../../../lib/store/deliveries/receipt.js';
 import { ClaimBed, claimed } from '../../../support/units/claim-bed.js';
 import { turns } from '../../../support/units/test-claimant.js';
@@ -43,7 +43,7 @@ it('lets them be settled by themselves if the partition is owned by another', as
 
 it('lets them be settled by themselves if the claim is refused, and claims fewer without them', async () => {
   const { bed, told } = withAck();
-  bed.claimOf('jobs').fail(new DelayQueueError('refused'));
+  bed.claimOf('jobs').fail(new SerializationError('refused'));
   await turns();
   expect(told).toEqual(['failed']);
   expect(bed.claims.map(({ max, succeeded }) => [max, succeeded?.length])).toEqual([
