@@ -152,7 +152,8 @@ export function claimResult(reply: Reply, claimant: Owner): ClaimResult & { read
 
 type ClaimHead = readonly [number, number, number, number, string, string, string, number, string, string];
 
-type DeliveryNumbers = [number: number, delivery: number, attempt: number, dueAt: number];
+/** `name` is how its token goes on behind the epoch. */
+type DeliveryNumbers = [name: string | number, delivery: number, attempt: number, dueAt: number];
 
 /** @param before number of the delivery before the first of these */
 function readRecords(records: string, before: number): DeliveryNumbers[] {
@@ -162,14 +163,15 @@ function readRecords(records: string, before: number): DeliveryNumbers[] {
     return dues.map((dueAt, i) => [before + i + 1, 1, 1, dueAt]);
   }
   return records.split(',').map((record, i) => {
-    const numbers = record.split(' ').map(Number);
-    return (numbers.length > 1 ? numbers : [before + i + 1, 1, 1, ...numbers]) as DeliveryNumbers;
+    const [name, ...numbers] = record.split(' ') as [string, ...string[]];
+    if (numbers.length === 0) return [before + i + 1, 1, 1, Number(name)];
+    return [name, ...numbers.map(Number)] as DeliveryNumbers;
   });
 }
 
 /** @param shared as `lua/claim.lua` answers it */
 function readTokens(epoch: string, numbers: readonly DeliveryNumbers[], shared: string): string[] {
-  const tokens = numbers.map(([number]) => tokenOf(epoch, number));
+  const tokens = numbers.map(([name]) => tokenOf(epoch, name));
   if (shared === '') return tokens;
   const pairs = shared.split(',').map(Number);
   for (let i = 0; i < pairs.length; i += 2) {

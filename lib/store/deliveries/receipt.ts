@@ -8,9 +8,9 @@ export interface Receipt {
   readonly token: string;
 }
 
-/** @param number counts the deliveries that an owner makes in its epoch, from 1 */
-export function tokenOf(epoch: string, number: number): string {
-  return `${epoch}.${number}`;
+/** @param name number of the delivery among those that an owner makes in its epoch, from 1; or the number of the first one that shares its record, a plus, and its place */
+export function tokenOf(epoch: string, name: string | number): string {
+  return `${epoch}.${name}`;
 }
 
 /**

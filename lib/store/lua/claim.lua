@@ -19,8 +19,8 @@
 --       or {now_us, 0, the owner that is stored, '' for none} if the claimant is not the owner, or has claimed since: then nothing has ended
 --       status   1 claimed, 2 paused, 3 held: nothing of the topic begins before next
 --       next     earliest due time or end of a lease, epoch ms, or when a limit allows more; -1 if nothing waits
---       records  of each message, with commas between: its due time, ms, if this is its first delivery; else 4 numbers with spaces: number
---                of the delivery, delivery, attempt, due ms. The numbers of all are in a row, and end with `delivered`, except in a repeat
+--       records  of each message, with commas between: its due time, ms, if this is its first delivery; else 4 with spaces: its token behind
+--                the epoch and the dot, delivery, attempt, due ms. The numbers of all are in a row, and end with `delivered`, except in a repeat
 --       suspects '' mostly; else with commas 1 if some were held back, or 0, and 2 numbers for each one that takes room: its
 --                place among the messages, from 0, and that room
 --       granted  '' mostly; else with commas the time under which the deliveries stand in the logs of their keys, ms or 0, how many

@@ -13,6 +13,7 @@
 -- @use now (now_us, now)
 -- @use record (NO_TOKEN, parse_record, format_record)
 -- @use shared-records (SHARED, bring_out)
+-- @use lease (lease_of)
 -- @use types (assert_sets, assert_hashes)
 -- @use count (add)
 -- @use text (as_text)
@@ -42,14 +43,11 @@ local function delivered_as_no_text()
   end
 end
 
-local function is_over(set)
-  local at = redis.call('ZSCORE', set, id)
-  return at and tonumber(at) <= now
-end
+local function is_over(at) return at and tonumber(at) <= now end
 
 local is_meant
 if token == NO_TOKEN then
-  is_meant = is_over(scheduled) or is_over(inflight)
+  is_meant = is_over(redis.call('ZSCORE', scheduled, id)) or is_over(lease_of(id))
 else
   local field = string.match(token, SHARED)
   if field then bring_out(field) end

@@ -2,13 +2,14 @@
 -- @needs inflight, messages, deliveries, claims, handed, owner_start, order, known, token_start, deadline, is_once, CHUNK
 -- @use shared-records (bring_out)
 -- @use record (parse_record)
--- @use claim-reply (suspects, numbers_of, announce)
+-- @use claim-reply (suspects, announce)
 
--- Returns the number of a delivery of this epoch; nil if the token is of another.
+-- Returns the number of a delivery of this epoch, and how its token goes on behind that; nil if the token is of another.
 local function number_of(token)
   if string.sub(token, 1, #token_start) ~= token_start then return nil end
-  local first, place = string.match(token, '^(%d+)%+?(%d*)$', #token_start + 1)
-  return first and first + (tonumber(place) or 1) - 1
+  local rest = string.sub(token, #token_start + 1)
+  local first, place = string.match(rest, '^(%d+)%+?(%d*)$')
+  return first and first + (tonumber(place) or 1) - 1, rest
 end
 
 -- Answers with the deliveries of the first run, with new leases. A message cancelled or replaced meanwhile is left as it is, since the
@@ -26,11 +27,11 @@ local function repeat_deliveries()
     local records = redis.call('HMGET', deliveries, unpack(ids))
     for i = 1, #ids do
       local token, delivery, attempt, due, mark, crashes = parse_record(records[i])
-      local nth = mark == '' and number_of(token)
-      local envelope = nth and nth > known and redis.call('HGET', messages, ids[i])
+      local nth, rest = number_of(token)
+      local envelope = mark == '' and nth and nth > known and redis.call('HGET', messages, ids[i])
       if envelope then
         redis.call('ZADD', inflight, deadline, ids[i])
-        announce(ids[i], envelope, numbers_of(nth, delivery, attempt, due), crashes)
+        announce(ids[i], envelope, string.format('%s %d %d %d', rest, delivery, attempt, due), crashes)
       end
     end
   end

@@ -83,12 +83,11 @@ end
 local function publish_one(n, id, envelope, due, on_duplicate)
   local stored = redis.call('HGET', messages, id)
   if not stored then return store_unless_ended(n, id, envelope, due, on_duplicate) end
-  local token, delivery, attempt, last_due, mark = parse_record(redis.call('HGET', deliveries, id))
-
   local score = redis.call('ZSCORE', scheduled, id) or order_mode and redis.call('ZSCORE', blocked, id)
   local state = score and 'scheduled'
     or lease_of(id) and 'inflight'
     or redis.call('ZSCORE', dead, id) and 'dead'
+  local token, delivery, attempt, last_due, mark = parse_record(redis.call('HGET', deliveries, id))
   -- In an order, a message held back by a limit of its key is in `scheduled` for when it can begin.
   local current_due = to_time(is_ordered and score and last_due or score or replaced_until(mark) or last_due or now)
 
