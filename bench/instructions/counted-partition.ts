@@ -3,6 +3,7 @@ import * as ioredis from 'ioredis';
 import { RedisBroker } from '../../lib/engines/redis/redis.broker.js';
 import type { RetentionLimits } from '../../lib/store/dead-letters/retention.js';
 import type { Limits } from '../../lib/store/deliveries/limits.js';
+import { SHARES_FROM } from '../../lib/store/deliveries/claim.js';
 import type { Receipt } from '../../lib/store/deliveries/receipt.js';
 import { ownerOf } from '../../lib/store/fleet/owner.js';
 import type { TopicOrder } from '../../lib/store/fleet/topic-config.js';
@@ -67,7 +68,7 @@ export async function openPartition(socket: string, features: Features): Promise
       await broker.messages.publish(partition, { caller: OWNER, sequence: ++calls }, messages, { order });
     },
     async handle(most) {
-      const ask = { owner: OWNER, sequence: ++claims, delivered, max: most, lease: HOUR, succeeded, sharesRecord: !pulled };
+      const ask = { owner: OWNER, sequence: ++claims, delivered, max: most, lease: HOUR, succeeded, sharesFrom: pulled ? undefined : SHARES_FROM };
       const result = await broker.deliveries.claim(partition, { ...ask, order, keyLimits, finished });
       if (result.status !== 'claimed') throw new Error(`The claim was answered with '${result.status}'.`);
       const { messages } = result;

@@ -2,7 +2,7 @@ import { EmbeddedBroker } from '../../lib/engines/embedded/embedded.broker.js';
 import { ManualClock } from '../../lib/testing/manual-clock.js';
 import { describeBroker } from './broker-contract.js';
 
-describeBroker('EmbeddedBroker', async () => {
+async function open() {
   // Real clocks do not show whole milliseconds either.
   const clock = new ManualClock(Date.UTC(2026, 0, 1) + 0.375);
   const broker = new EmbeddedBroker(clock);
@@ -11,7 +11,10 @@ describeBroker('EmbeddedBroker', async () => {
   return {
     broker,
     time: async () => clock.now(),
-    advance: (milliseconds) => clock.advance(milliseconds),
+    advance: (milliseconds: number) => clock.advance(milliseconds),
     close: () => broker.close(),
   };
-});
+}
+
+describeBroker('EmbeddedBroker', open);
+describeBroker('EmbeddedBroker, deliveries share records', async () => ({ ...(await open()), sharesFrom: 1 }));

@@ -2,12 +2,15 @@ import { inject } from 'vitest';
 import { openRedisBed, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';
 import { describeBroker } from './broker-contract.js';
 
-describeBroker('RedisBroker', async () => {
+async function open() {
   const { broker, redis, close } = await openRedisBed(inject('redisUrl'));
   return {
     broker,
     time: () => serverTime(redis),
-    advance: async (milliseconds) => serverTimeReaches(redis, (await serverTime(redis)) + milliseconds),
+    advance: async (milliseconds: number) => serverTimeReaches(redis, (await serverTime(redis)) + milliseconds),
     close,
   };
-});
+}
+
+describeBroker('RedisBroker', open);
+describeBroker('RedisBroker, deliveries share records', async () => ({ ...(await open()), sharesFrom: 1 }));

@@ -47,9 +47,16 @@ export interface ClaimRequest {
    * @defaultValue none
    */
   readonly succeeded?: readonly Receipt[] | undefined;
-  /** Whether the first deliveries of the claim share a record, which processes that speak protocol 2 cannot read. @defaultValue false */
-  readonly sharesRecord?: boolean | undefined;
+  /**
+   * Fewest first deliveries that share a record; processes that speak protocol 2 cannot read such a record.
+   *
+   * @defaultValue each has a record of its own
+   */
+  readonly sharesFrom?: number | undefined;
 }
+
+/** Fewest first deliveries for which a shared record costs less than records of their own. */
+export const SHARES_FROM = 8;
 
 /** Most suspects that run at once in a process. */
 export const SUSPECT_ROOM = 16;

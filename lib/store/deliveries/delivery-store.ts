@@ -41,7 +41,7 @@ export class DeliveryStore {
 
   // The arguments of frequent calls are written out, since spreading an object takes as long as all else here.
   async claim(partition: Partition, request: ClaimRequest): Promise<ClaimResult> {
-    const { owner, sequence, delivered, max, lease, room = SUSPECT_ROOM, finished, succeeded = [], sharesRecord } = request;
+    const { owner, sequence, delivered, max, lease, room = SUSPECT_ROOM, finished, succeeded = [], sharesFrom } = request;
     assertLength('The lease', lease);
     const given = {
       claimant: owner,
@@ -53,7 +53,7 @@ export class DeliveryStore {
       whole_room: SUSPECT_ROOM,
       finished_limits: encodeRetention(finished),
       terms: encodeTerms(request),
-      sharing: sharesRecord ? '1' : '',
+      shares_from: sharesFrom ?? '',
       tokens: encodeTokens(succeeded),
       rest: succeeded.map(({ storedId }) => storedId),
     };

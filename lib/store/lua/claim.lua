@@ -12,7 +12,7 @@
 --       '<order, - for none> <most in flight of a key> <most of a key within the window> <window, ms> <1 to count what is due>
 --       <lead, ms> <slack, ms> <ahead, ms>', 0 for no limit; lead and slack say when what a rate grants begins, as for `permit`, and
 --       `ahead` how long before a key can go on the claimant has to claim, so that the claim is there in time),
---       sharing ('1': its first deliveries may share a record | ''),
+--       shares_from (fewest first deliveries that share a record; '' if they never do),
 --       tokens (of deliveries that have succeeded and end before it claims, as for `settle`), ... (the stored id of each)
 -- Reply {now_us, status, delivered, next, repaired, records, suspects, granted, keeps_finished, digits, shared,
 --       then 2 a message: stored id, envelope},

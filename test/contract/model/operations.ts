@@ -3,6 +3,7 @@ import { type ClaimResult, type ClaimedMessage, SUSPECT_ROOM } from '../../../li
 import type { Receipt } from '../../../lib/store/deliveries/receipt.js';
 import type { Outcome } from '../../../lib/store/deliveries/settle.js';
 import { ownerOf } from '../../../lib/store/fleet/owner.js';
+import { numberedToken } from '../../support/broker/numbered-token.js';
 import { toFailure } from '../../../lib/messages/failure.js';
 import { clear, deadLetter, keep, trim, trimFinished } from './kept.js';
 import { hold, permit } from './limit-operations.js';
@@ -62,11 +63,12 @@ const claim = fc
     lost: fc.boolean(),
     room,
     picks: fc.array(fc.nat(), { maxLength: 3 }),
+    sharesFrom: fc.constantFrom(undefined, 1, 2),
   })
-  .map(({ session: by, max, lease, lost, room: given, picks }): Operation => {
+  .map(({ session: by, max, lease, lost, room: given, picks, sharesFrom }): Operation => {
     const [more, end] = [picks.length > 0 ? `, ends ${picks.join()}` : '', lost ? ', and the reply is lost' : ''];
     return {
-      name: `${by} claims up to ${max} for ${lease} h with room for ${given} suspects${more}${end}`,
+      name: `${by} claims up to ${max} for ${lease} h with room for ${given} suspects, shares from ${sharesFrom}${more}${end}`,
       run: async (broker, memory) => {
         const tenure = memory.tenures.get(by);
         if (!tenure) return 'never was the owner';
@@ -84,6 +86,7 @@ const claim = fc
           room: given,
           finished,
           succeeded: chosen(memory, picks),
+          sharesFrom,
         };
         memory.claims.push(request);
         if (lost) await broker.deliveries.claim(PARTITION, request);
@@ -258,10 +261,12 @@ function byId(messages: readonly ClaimedMessage[]): ClaimedMessage[] {
   return messages.toSorted((a, b) => (a.storedId < b.storedId ? -1 : 1));
 }
 
-/** The result without times. */
+/** The result without times, and whether or not deliveries share records. */
 function visible(result: ClaimResult): unknown {
   if (result.status === 'not-owner') return result;
-  const messages = byId(result.messages).map(({ dueAt: _dueAt, ...message }) => message);
+  const messages = byId(result.messages).map(({ dueAt: _dueAt, token, ...message }) => {
+    return { ...message, token: numberedToken(token) };
+  });
   return { status: result.status, delivered: result.delivered, due: result.due, ended: result.ended, messages };
 }
 

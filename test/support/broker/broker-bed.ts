@@ -53,6 +53,8 @@ export interface TestedBroker {
   /** Resolves once so many milliseconds have passed on the broker's clock. */
   advance(milliseconds: number): Promise<void>;
   close(): Promise<void>;
+  /** Fewest first deliveries that share a record. @defaultValue each has its own */
+  readonly sharesFrom?: number;
 }
 
 export type OpenBroker = () => Promise<TestedBroker>;
@@ -76,7 +78,7 @@ export class BrokerBed {
   private constructor(tested: TestedBroker) {
     this.#tested = tested;
     this.broker = tested.broker;
-    this.#claimant = new Claimant(this.broker, this.partition);
+    this.#claimant = new Claimant(this.broker, this.partition, { sharesFrom: tested.sharesFrom });
     this.owner = this.#claimant.owner;
   }
 

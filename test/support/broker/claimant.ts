@@ -2,6 +2,7 @@ import type { Broker } from '../../../lib/store/broker.interface.js';
 import type { ClaimRequest, ClaimResult } from '../../../lib/store/deliveries/claim.js';
 import { tokenOf } from '../../../lib/store/deliveries/receipt.js';
 import { type Owner, ownerOf } from '../../../lib/store/fleet/owner.js';
+import { numberedToken } from './numbered-token.js';
 import { MAX_BATCH, type Partition } from '../../../lib/store/partition.js';
 
 const EPOCH = '9f3ac07be41d2258';
@@ -17,12 +18,17 @@ export class Claimant {
   readonly owner: Owner = ownerOf(EPOCH, 'owner');
   readonly #broker: Broker;
   readonly #partition: Partition;
+  /** What all its claims ask for. */
+  readonly #always: ClaimFields;
+  /** Tokens that it was told, by those with the numbers of their deliveries. */
+  readonly #tokens = new Map<string, string>();
   #latest: ClaimRequest = { owner: this.owner, sequence: 0, delivered: 0, max: MAX_BATCH, lease: LEASE };
   #delivered = 0;
 
-  constructor(broker: Broker, partition: Partition) {
+  constructor(broker: Broker, partition: Partition, always: ClaimFields = {}) {
     this.#broker = broker;
     this.#partition = partition;
+    this.#always = always;
   }
 
   /** Becomes the owner of the partition, which nobody owned before. */
@@ -33,13 +39,14 @@ export class Claimant {
 
   /** The token of its delivery of this number. */
   token(number: number): string {
-    return tokenOf(EPOCH, number);
+    const token = tokenOf(EPOCH, number);
+    return this.#tokens.get(token) ?? token;
   }
 
   /** What it asks for in its next claim. */
   next(fields: ClaimFields = {}): ClaimRequest {
     const sequence = this.#latest.sequence + 1;
-    return { owner: this.owner, sequence, delivered: this.#delivered, max: MAX_BATCH, lease: LEASE, ...fields };
+    return { owner: this.owner, sequence, delivered: this.#delivered, max: MAX_BATCH, lease: LEASE, ...this.#always, ...fields };
   }
 
   async claim(fields: ClaimFields = {}): Promise<ServedClaim> {
@@ -52,6 +59,7 @@ export class Claimant {
     const result = await this.#broker.deliveries.claim(this.#partition, { ...this.#latest, ...fields });
     if (result.status === 'not-owner') throw new Error(`${this.owner} does not own the partition`);
     this.#delivered = result.delivered;
+    for (const { token } of result.messages) this.#tokens.set(numberedToken(token), token);
     return result;
   }
 }

@@ -1,14 +1,12 @@
 -- Makes deliveries that share a record.
 -- @exports shared, deliver_shared
--- @needs sharing, most, scheduled, inflight, messages, claims, token_start, deadline, is_once
+-- @needs shares_from, most, scheduled, inflight, messages, claims, token_start, deadline, is_once
 -- @use shared-records (GAP)
 -- @use finished (keeps)
 -- @use claim-mode (order_mode)
 -- @use claim-reply (HEAD, reply, announced, taken, bytes)
 -- @use claim-deliver (number, may_have_records)
 
--- Fewest deliveries for which that costs less than records of their own.
-local LEAST = 8
 -- Most such records of a partition: whoever asks about a message by its id may have to look through all of them.
 local MOST = 64
 
@@ -17,9 +15,10 @@ local shared = {}
 -- Makes deliveries of the first messages of `scheduled`; `dues` are their due times, with commas. Returns whether it has. Finished messages are
 -- copied from records of their own.
 local deliver_shared
-if sharing == '1' and most >= LEAST and not order_mode and not is_once and not keeps then
+local least = tonumber(shares_from)
+if least and most >= least and not order_mode and not is_once and not keeps then
   function deliver_shared(ids, dues)
-    if #ids < LEAST or may_have_records() or redis.call('HLEN', claims) >= MOST then return false end
+    if #ids < least or may_have_records() or redis.call('HLEN', claims) >= MOST then return false end
     local envelopes = redis.call('HMGET', messages, unpack(ids))
     for i = 1, #ids do
       if not envelopes[i] then return false end
