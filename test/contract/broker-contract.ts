@@ -38,6 +38,7 @@ import { retentionContract } from './retention.contract.js';
 import { schedulesContract } from './schedules.contract.js';
 import { settleContract } from './settle.contract.js';
 import { settleReceiptContract } from './settle-receipt.contract.js';
+import { sharedRecordsContract } from './shared-records.contract.js';
 import { signalContract } from './signal.contract.js';
 import { tagsContract } from './tags.contract.js';
 import { topicsContract } from './topics.contract.js';
@@ -64,6 +65,7 @@ export function describeBroker(name: string, openBroker: OpenBroker): void {
     trimDeadContract(it);
     deadLettersContract(it);
     historyContract(it);
+    sharedRecordsContract(it);
     signalContract(it);
     fleetContract(it);
     reportsContract(it);

@@ -17,7 +17,7 @@
 -- @use now (now_us, now)
 -- @use record (parse_record)
 local inflight = set
--- @use leases (is_claim, without_claims)
+-- @use leases (bring_out_first)
 -- @use types (assert_sets, assert_hashes)
 -- @use text (as_text)
 -- @use text-ids (give_text_id)
@@ -66,8 +66,10 @@ local with_failure = string.find(fields, 'f', 1, true)
 
 local first = redis.call('ZCOUNT', set, '-inf', '(' .. since)
 if after_id ~= '' then first = math.max(first, rank_after()) end
-without_claims(function() return redis.call('ZRANGE', set, first, first + size - 1) end, size)
-local page = redis.call('ZRANGE', set, first, first + size - 1, 'WITHSCORES')
+local page
+repeat
+  page = redis.call('ZRANGE', set, first, first + size - 1, 'WITHSCORES')
+until not bring_out_first(page, #page)
 if is_dead == '1' then give_text_ids(page) end
 
 local reply = { now_us, now, #page == 2 * size and 1 or 0 }
@@ -80,11 +82,6 @@ end
 
 for i = 1, #page, 2 do
   local id, score = page[i], page[i + 1]
-  -- More claims than one can have leases that end at the same time.
-  if is_claim(id) then
-    reply[3] = 1
-    break
-  end
   if till ~= 'inf' and tonumber(score) >= ends_at then
     reply[3] = 0
     break

@@ -12,6 +12,9 @@
 -- @use now (now_us, now)
 -- @use times (LONGEST, to_time)
 
+-- Most deliveries of a claim.
+local MOST = 200
+
 local function count(scheduled, inflight, dead, owner, meta, blocked, finished, errors, claims)
   -- They wait too, but not to be claimed.
   local blocked_count = redis.call('ZCARD', blocked)
@@ -26,7 +29,7 @@ local function count(scheduled, inflight, dead, owner, meta, blocked, finished, 
   local dead_count = redis.call('ZCARD', dead)
   -- A claim whose deliveries share a record is one entry.
   local shared = 0
-  for _, record in ipairs(redis.call('HVALS', claims)) do shared = shared + (tonumber(string.match(record, '^%d+')) or 1) - 1 end
+  for _, record in ipairs(redis.call('HVALS', claims)) do shared = shared + math.min(tonumber(string.match(record, '^%d+')) or 1, MOST) - 1 end
   local counts = {
     redis.call('ZCARD', scheduled) + blocked_count,
     next_due and next_due <= now and redis.call('ZCOUNT', scheduled, '-inf', now) or 0,

@@ -1,7 +1,7 @@
 -- Delivers messages whose lease has ended.
 -- @needs scheduled, inflight, deliveries, errors, most, free, held, CHUNK, ENDED_ROUNDS
 -- @use now (now)
--- @use leases (without_claims)
+-- @use leases (bring_out_first)
 -- @use record (NO_TOKEN, parse_record, replaced_until, first_mark, format_record)
 -- @use count (add)
 -- @use finished (keeps)
@@ -61,7 +61,10 @@ end
 
 while proceed(ENDED_ROUNDS) do
   local limit = math.min(CHUNK, most - taken)
-  local ids = without_claims(function() return redis.call('ZRANGEBYSCORE', inflight, '-inf', now, 'LIMIT', held, limit) end, limit)
+  local ids
+  repeat
+    ids = redis.call('ZRANGEBYSCORE', inflight, '-inf', now, 'LIMIT', held, limit)
+  until not bring_out_first(ids, limit)
   local count = fit(ids)
   local records = {}
   if count > 0 then ids, records = admitted(ids) end

@@ -9,7 +9,8 @@ local function lease_of(id)
   if lease or redis.call('HLEN', claims) == 0 then return lease end
   local all, listed = redis.call('HGETALL', claims), GAP .. id .. GAP
   for i = 1, #all, 2 do
-    if string.find(all[i + 1], listed, 1, true) then
+    -- Another program may have written a record without a lease.
+    if string.find(all[i + 1], listed, 1, true) and redis.call('ZSCORE', inflight, '\0' .. all[i]) then
       bring_out(all[i])
       return redis.call('ZSCORE', inflight, id)
     end

@@ -1,23 +1,15 @@
--- Reads messages in flight in the order in which their leases end.
--- @exports is_claim, without_claims
+-- Reads messages in flight in the order in which their leases end: read anew until this changes nothing.
+-- @exports bring_out_first
 -- @use shared-records (bring_out)
 
--- Whether a member of `inflight` is the lease of a claim.
-local function is_claim(member) return string.byte(member) == 0 end
-
--- Returns the ids that `read` finds in `inflight`, after it has brought out the claims among the first `most`, as many as it takes.
-local function without_claims(read, most)
-  local members, count, is_changed = read(), 0, false
-  for i = 1, #members do
+-- Brings out the claims among the first `most` of these entries of `inflight`, as many as that takes. Returns whether there was one.
+local function bring_out_first(entries, most)
+  local count, is_changed = 0, false
+  for i = 1, #entries do
     if count >= most then break end
-    local is_one = is_claim(members[i])
-    is_changed = is_changed or is_one
-    count = count + (is_one and bring_out(string.sub(members[i], 2)) or 1)
+    local brought_out = string.byte(entries[i]) == 0 and bring_out(string.sub(entries[i], 2))
+    if brought_out then is_changed = true end
+    count = count + (brought_out or 1)
   end
-  if not is_changed then return members end
-  local ids = {}
-  for _, member in ipairs(read()) do
-    if not is_claim(member) then ids[#ids + 1] = member end
-  end
-  return ids
+  return is_changed
 end

@@ -33,12 +33,14 @@ local function places_of(listed)
   return ids
 end
 
--- Gives the deliveries of a claim that are left records and leases of their own. Returns how many; 0 if there is no such claim.
+-- Gives the deliveries of a claim that are left records and leases of their own. Returns how many; nil if there is no such claim.
 local function bring_out(field)
-  local left, dues, listed = parse_claim(redis.call('HGET', claims, field))
+  local record = redis.call('HGET', claims, field)
+  if not record then return nil end
   local lease = redis.call('ZSCORE', inflight, '\0' .. field)
   redis.call('ZREM', inflight, '\0' .. field)
   redis.call('HDEL', claims, field)
+  local left, dues, listed = parse_claim(record)
   if not left then return 0 end
   local ids, members, fields, place = places_of(listed), {}, {}, 0
   for due in string.gmatch(dues, '%d+') do

@@ -1,0 +1,136 @@
+import { describe, expect } from 'vitest';
+import type { ClaimedMessage } from '../../lib/store/deliveries/claim.js';
+import type { Position } from '../../lib/store/messages/stored-message.js';
+import { ACK, type BrokerBed, type BrokerTest, LONG, RELEASE, RETRY_LATER, message } from '../support/broker/broker-bed.js';
+
+const COUNT = 8;
+
+/** Claims a few messages whose deliveries share a record. */
+async function sharing(bed: BrokerBed, count = COUNT): Promise<ClaimedMessage[]> {
+  const ids = Array.from({ length: count }, (_, i) => `m${String(i).padStart(3, '0')}`);
+  await bed.publishAll(ids.map((id) => message(id)));
+  const { messages } = await bed.claim({ sharesFrom: 1 });
+  expect(messages.map(isShared)).toEqual(ids.map(() => true));
+  return messages;
+}
+
+function isShared({ token }: ClaimedMessage): boolean {
+  return token.includes('+');
+}
+
+async function ack(bed: BrokerBed, messages: readonly ClaimedMessage[]): Promise<string[]> {
+  return bed.settleAll(messages.map((claimed) => [claimed, ACK]));
+}
+
+export function sharedRecordsContract(it: BrokerTest): void {
+  describe('deliveries that share a record', () => {
+    it('are those of a claim that makes enough of them', async ({ bed }) => {
+      await bed.publishAll(['a', 'b', 'c'].map((id) => message(id)));
+      expect((await bed.claim({ max: 2, sharesFrom: 3 })).messages.map(isShared)).toEqual([false, false]);
+      await bed.publish('d');
+      expect((await bed.claim({ sharesFrom: 2 })).messages.map(isShared)).toEqual([true, true]);
+    });
+
+    it('are first ones', async ({ bed }) => {
+      await bed.settled('again', RELEASE);
+      await bed.publish('new');
+      expect((await bed.claim({ sharesFrom: 1 })).messages.map(isShared)).toEqual([false, false]);
+    });
+
+    it('have records of their own once many claims are open', async ({ bed }) => {
+      const ids = Array.from({ length: 65 }, (_, i) => `m${i}`);
+      await bed.publishAll(ids.map((id) => message(id)));
+      const shared: boolean[] = [];
+      for (const _ of ids) shared.push(isShared(await bed.claimOne({ sharesFrom: 1 })));
+      expect(shared).toEqual(ids.map((_, i) => i < 64));
+    });
+
+    it.for([
+      { name: 'all together', parts: [[0, 1, 2, 3, 4, 5, 6, 7]] },
+      { name: 'in two halves', parts: [[0, 1, 2, 3], [4, 5, 6, 7]] },
+      { name: 'in any order', parts: [[7, 0, 3, 5], [6, 2], [1], [4]] },
+      { name: 'one by one', parts: [[3], [0], [1], [2], [4], [5], [6], [7]] },
+    ])('end $name, and are counted till then', async ({ parts }, { bed }) => {
+      const claimed = await sharing(bed);
+      let left = COUNT;
+      for (const part of parts) {
+        expect(await ack(bed, part.map((i) => claimed[i] as ClaimedMessage))).toEqual(part.map(() => 'settled'));
+        left -= part.length;
+        expect(await bed.stats()).toMatchObject({ inFlight: left });
+      }
+      expect(await ack(bed, claimed)).toEqual(claimed.map(() => 'stale'));
+      expect(await bed.stats()).toMatchObject({ counters: { acked: COUNT, stale: COUNT } });
+    });
+
+    it('end with a later claim, beside one that has a record of its own', async ({ bed }) => {
+      const own = await bed.deliver('own', { sharesFrom: undefined });
+      const claimed = await sharing(bed);
+      const [first, ...others] = claimed;
+      await bed.publish('next');
+      const succeeded = [...others, own, first as ClaimedMessage];
+      expect(await bed.claim({ succeeded })).toMatchObject({
+        ended: succeeded.map(() => 'settled'),
+        messages: [{ storedId: 'next' }],
+      });
+      expect(await bed.stats()).toMatchObject({ inFlight: 1 });
+    });
+
+    it('do not end twice, or under the token of another', async ({ bed }) => {
+      const [first, second, ...others] = (await sharing(bed)) as [ClaimedMessage, ClaimedMessage];
+      const wrong = { ...first, token: second.token };
+      expect(await ack(bed, [wrong, second, second, ...others])).toEqual([
+        'stale',
+        'settled',
+        'stale',
+        ...others.map(() => 'settled'),
+      ]);
+      expect(await bed.get(first.storedId)).toMatchObject({ state: 'in-flight' });
+    });
+
+    it('can end in different ways', async ({ bed }) => {
+      const [first, second, ...others] = (await sharing(bed)) as [ClaimedMessage, ClaimedMessage];
+      await bed.cancel(second.storedId);
+      const outcomes = others.map((claimed) => [claimed, ACK] as const);
+      expect(await bed.settleAll([[first, RETRY_LATER], [second, RETRY_LATER], ...outcomes])).toEqual([
+        'settled',
+        'cancelled',
+        ...others.map(() => 'settled'),
+      ]);
+      expect(await bed.stats()).toMatchObject({ inFlight: 0, scheduled: 1 });
+    });
+
+    it('are listed one by one, page by page', async ({ bed }) => {
+      const claimed = [...(await sharing(bed, 20)), await bed.deliver('last', { lease: 2 * LONG })];
+      const found: string[] = [];
+      let after: Position | undefined;
+      do {
+        const request = { state: 'in-flight', limit: 3, maxBytes: 1e6, after } as const;
+        const { messages, next } = await bed.broker.messages.peek(bed.partition, request);
+        found.push(...messages.map(({ storedId }) => storedId));
+        after = next;
+      } while (after);
+      expect(found).toEqual(claimed.map(({ storedId }) => storedId));
+    });
+
+    it('have the same lease until one of them gets another', async ({ bed }) => {
+      const claimed = await sharing(bed);
+      const [first, ...others] = claimed as [ClaimedMessage];
+      expect(await bed.broker.deliveries.extend(bed.partition, 0, others)).toEqual(others.map(() => 'extended'));
+      const { messages } = await bed.claim();
+      expect(messages).toMatchObject(others.map(({ storedId }) => ({ storedId, delivery: 2 })));
+      expect(await ack(bed, [first, ...others])).toEqual(['settled', ...others.map(() => 'stale')]);
+    });
+
+    it('are delivered again once it has ended, with their due times', async ({ bed }) => {
+      await bed.publishAll(['a', 'b', 'c'].map((id, i) => message(id, { due: { at: i + 1 } })));
+      await bed.claim({ sharesFrom: 1, lease: 5 });
+      await bed.advance(6);
+      const { messages } = await bed.claim({ max: 2, sharesFrom: 1 });
+      expect(messages).toMatchObject([
+        { storedId: 'a', dueAt: 1, delivery: 2 },
+        { storedId: 'b', dueAt: 2, delivery: 2 },
+      ]);
+      expect((await bed.claim()).messages).toMatchObject([{ storedId: 'c', dueAt: 3, delivery: 2 }]);
+    });
+  });
+}
