@@ -35,8 +35,8 @@ export class BeginEstimate {
 
   /** Window for a claim, if the next claim is made at the time that the answer names, by the clock of Redis. */
   get claimWindow(): BeginWindow {
-    const { ahead, ...window } = this.window;
-    return { ...window, ahead: ahead + Math.round(this.#call / 2) };
+    const { lead, slack, ahead } = this.window;
+    return { lead, slack, ahead: ahead + Math.round(this.#call / 2) };
   }
 
   /** Records how long a call took to be answered, in milliseconds. */

@@ -97,18 +97,17 @@ export class SlotPool {
     });
   }
 
-  /** In the order in which they have asked, but for those that go ahead. */
-  #inTurn(): Iterable<[Claimant, HandlerSlots]> {
-    if (this.#queue.size < 2) return this.#queue;
-    const ahead = [...this.#queue].filter(([claimant]) => claimant.goesAhead);
-    // One that has had its slots is no longer in the queue when its second turn comes.
-    return ahead.length === 0 ? this.#queue : [...ahead, ...this.#queue];
+  /** Grants slots in the order in which they were asked for, but first to those that go ahead. */
+  #grant(): void {
+    if (this.#queue.size > 1) this.#grantIf((claimant) => claimant.goesAhead === true);
+    this.#grantIf(() => true);
   }
 
-  #grant(): void {
-    for (const [claimant, slots] of this.#inTurn()) {
+  #grantIf(isInTurn: (claimant: Claimant) => boolean): void {
+    for (const [claimant, slots] of this.#queue) {
       if (this.free === 0) return;
-      if (!this.#queue.delete(claimant)) continue;
+      if (!isInTurn(claimant)) continue;
+      this.#queue.delete(claimant);
       const granted = slots.take(claimant, this.free);
       if (granted === 0) continue;
       this.take(granted);

@@ -108,42 +108,27 @@ export function encodeTerms({ order, keyLimits, counts = false, begin = AT_ONCE 
   return `${order ?? '-'} ${inFlight} ${rate?.max ?? 0} ${rate?.per ?? 0} ${counts ? 1 : 0} ${lead} ${slack} ${ahead}`;
 }
 
-/** Time at which deliveries can begin: on the server's clock, in epoch milliseconds, and in milliseconds after the reply. */
-interface Begin {
-  readonly at: number;
-  readonly lead: number;
-}
-
 const CLAIM_STATUS = ['claimed', 'claimed', 'paused', 'held'] as const;
 
 /** Fields of a claim's reply between the time and the messages. */
 export const CLAIM_HEAD = 10;
 
-/** @param claimant owner that has claimed; its epoch is part of all tokens */
-export function claimResult(reply: Reply, claimant: Owner): ClaimResult & { readonly begin?: Begin | undefined } {
+/**
+ * @param owner that has claimed; its epoch is part of all tokens
+ * @param toLocal turns a time of the server into one of the local clock
+ */
+export function claimResult(
+  reply: Reply,
+  { owner, begin = AT_ONCE }: Pick<ClaimRequest, 'owner' | 'begin'>,
+  toLocal: (time: number) => number,
+): ClaimResult {
   if (reply[0] === 0) return { status: 'not-owner', owner: (reply[1] as Owner) || undefined };
-  const [status, delivered, nextAt, repaired, records, suspects, granted, keepsFinished, digits, shared] = reply as ClaimHead;
-  const epoch = epochOf(claimant);
-  const count = (reply.length - CLAIM_HEAD) / 2;
-  const numbers = readRecords(records, delivered - count);
-  const [held, weights] = readSuspects(suspects);
-  const tokens = readTokens(epoch, numbers, shared);
-  const messages = numbers.map(([, delivery, attempt, dueAt], i): ClaimedMessage => {
-    const at = CLAIM_HEAD + 2 * i;
-    const [storedId, envelope] = [reply[at], reply[at + 1]] as [string, string];
-    return {
-      storedId,
-      envelope,
-      token: tokens[i] as string,
-      delivery,
-      attempt,
-      dueAt,
-      weight: weights?.get(i) ?? 0,
-    };
-  });
+  const [status, delivered, nextAt, repaired, records, suspects, granted, keepsFinished, digits, shared] =
+    reply as ClaimHead;
+  const [held, weights] = suspects === '' ? NO_SUSPECTS : readSuspects(suspects);
   const result = {
     status: CLAIM_STATUS[status as 1 | 2 | 3],
-    messages,
+    messages: records === '' ? [] : readMessages(reply, records, shared, epochOf(owner), weights),
     delivered,
     nextAt: timeOrNone(nextAt),
     repaired,
@@ -153,45 +138,68 @@ export function claimResult(reply: Reply, claimant: Owner): ClaimResult & { read
   };
   if (granted === '') return result;
   const [grantedAt = 0, due, at = 0, lead = 0] = granted.split(',').map(Number);
-  const begin = at === 0 ? undefined : { at, lead };
-  return { ...result, grantedAt: grantedAt || undefined, due: timeOrNone(due), begin };
+  const from = toLocal(at);
+  const begins = at === 0 ? undefined : { from, until: from + begin.slack, lead };
+  return { ...result, grantedAt: grantedAt || undefined, due: timeOrNone(due), begins };
 }
 
 type ClaimHead = readonly [number, number, number, number, string, string, string, number, string, string];
 
+/**
+ * @param shared two numbers of each record that deliveries share: the place of its first message, and how many it has
+ * @param weights room that suspects take, by their place
+ */
+function readMessages(
+  reply: Reply,
+  records: string,
+  shared: string,
+  epoch: string,
+  weights: ReadonlyMap<number, number> | undefined,
+): ClaimedMessage[] {
+  const messages: ClaimedMessage[] = [];
+  const numbers = readRecords(records);
+  const before = (reply[1] as number) - numbers.length;
+  const shares = shared === '' ? [] : shared.split(',').map(Number);
+  let [record, first, end] = ['', 0, 0];
+  for (let i = 0; i < numbers.length; i++) {
+    const given = numbers[i] as number | DeliveryNumbers;
+    const [name, delivery, attempt, dueAt] = typeof given === 'number' ? [before + i + 1, 1, 1, given] : given;
+    const at = CLAIM_HEAD + 2 * i;
+    if (i === shares[0]) {
+      [first, end] = [i, i + (shares[1] as number)];
+      record = tokenOf(epoch, name);
+      shares.splice(0, 2);
+    }
+    messages.push({
+      storedId: reply[at] as string,
+      envelope: reply[at + 1] as string,
+      token: i < end ? sharedToken(record, i - first + 1) : tokenOf(epoch, name),
+      delivery,
+      attempt,
+      dueAt,
+      weight: weights?.get(i) ?? 0,
+    });
+  }
+  return messages;
+}
+
 /** `name` is how its token goes on behind the epoch. */
 type DeliveryNumbers = [name: string | number, delivery: number, attempt: number, dueAt: number];
 
-/** @param before number of the delivery before the first of these */
-function readRecords(records: string, before: number): DeliveryNumbers[] {
-  if (records === '') return [];
-  if (!records.includes(' ')) {
-    const dues = JSON.parse(`[${records}]`) as number[];
-    return dues.map((dueAt, i) => [before + i + 1, 1, 1, dueAt]);
-  }
-  return records.split(',').map((record, i) => {
+/** Returns the due time of each message that is delivered for the first time, and what is told of each other one. */
+function readRecords(records: string): readonly (number | DeliveryNumbers)[] {
+  if (!records.includes(' ')) return JSON.parse(`[${records}]`) as number[];
+  return records.split(',').map((record) => {
+    if (!record.includes(' ')) return Number(record);
     const [name, ...numbers] = record.split(' ') as [string, ...string[]];
-    if (numbers.length === 0) return [before + i + 1, 1, 1, Number(name)];
     return [name, ...numbers.map(Number)] as DeliveryNumbers;
   });
 }
 
-/** @param shared as `lua/claim.lua` answers it */
-function readTokens(epoch: string, numbers: readonly DeliveryNumbers[], shared: string): string[] {
-  const tokens = numbers.map(([name]) => tokenOf(epoch, name));
-  if (shared === '') return tokens;
-  const pairs = shared.split(',').map(Number);
-  for (let i = 0; i < pairs.length; i += 2) {
-    const [first, count] = [pairs[i], pairs[i + 1]] as [number, number];
-    const record = tokens[first] as string;
-    for (let place = 1; place <= count; place++) tokens[first + place - 1] = sharedToken(record, place);
-  }
-  return tokens;
-}
+const NO_SUSPECTS: ReturnType<typeof readSuspects> = [false, undefined];
 
-/** Reads whether suspects were held back, and how much room the others take, by their place; mostly there are none. */
+/** Reads whether suspects were held back, and how much room the others take, by their place. */
 function readSuspects(text: string): [held: boolean, weights: ReadonlyMap<number, number> | undefined] {
-  if (text === '') return [false, undefined];
   const [held, ...pairs] = text.split(',').map(Number);
   const weights = new Map<number, number>();
   for (let i = 0; i < pairs.length; i += 2) weights.set(pairs[i] as number, pairs[i + 1] as number);

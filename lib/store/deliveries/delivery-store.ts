@@ -58,10 +58,7 @@ export class DeliveryStore {
       rest: succeeded.map(({ storedId }) => storedId),
     };
     const reply = await this.#scripts.run('claim', partition, given);
-    const { begin, ...result } = claimResult(reply, owner);
-    if (result.status === 'not-owner' || !begin) return result;
-    const from = this.#driver.toLocal(this.#keys.partition(partition).scheduled, begin.at);
-    return { ...result, begins: { from, until: from + (request.begin ?? AT_ONCE).slack, lead: begin.lead } };
+    return claimResult(reply, request, (time) => this.#driver.toLocal(this.#keys.partition(partition).scheduled, time));
   }
 
   /**

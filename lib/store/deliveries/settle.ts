@@ -66,7 +66,7 @@ const KEY_PUT_OFF = 'k';
 const TOKEN = /^[^ ]+\.\d+$/;
 
 /** The same of a delivery that shares a record: the token of the first one, and its place. */
-const SHARED_TOKEN = /^([^ ]+\.\d+)\+(\d+)$/;
+const SHARED_TOKEN = /^([^ ]+\.\d+\+)(\d+)$/;
 
 /**
  * Encodes settlements for `lua/settle.lua`.
@@ -95,18 +95,18 @@ export function encodeTokens(receipts: readonly Receipt[]): string {
   let text = '';
   let [record, first, last] = ['', 0, 0];
   const endShare = (): void => {
-    if (first > 0) text += first === last ? `${record}+${first} ` : `${record}+${first}-${last} `;
+    if (first > 0) text += first === last ? `${record}${first} ` : `${record}${first}-${last} `;
     first = 0;
   };
   for (const { token } of receipts) {
-    const [, sharedRecord, place] = SHARED_TOKEN.exec(token) ?? [];
-    if (first > 0 && sharedRecord === record && Number(place) === last + 1) {
+    if (first > 0 && token === record + (last + 1)) {
       last++;
       continue;
     }
     endShare();
-    if (sharedRecord === undefined) text += `${TOKEN.test(token) ? token : NO_TOKEN} `;
-    else [record, first, last] = [sharedRecord, Number(place), Number(place)];
+    const [, shared, place] = SHARED_TOKEN.exec(token) ?? [];
+    if (shared === undefined) text += `${TOKEN.test(token) ? token : NO_TOKEN} `;
+    else [record, first, last] = [shared, Number(place), Number(place)];
   }
   endShare();
   return text;
@@ -138,7 +138,9 @@ const SETTLE_STATUS: Readonly<Record<string, SettleAnswer>> = {
 
 /** @param digits one a delivery */
 export function settleAnswers(digits: string): SettleAnswer[] {
-  return Array.from(digits, (digit) => SETTLE_STATUS[digit] as SettleAnswer);
+  const answers: SettleAnswer[] = [];
+  for (const digit of digits) answers.push(SETTLE_STATUS[digit] as SettleAnswer);
+  return answers;
 }
 
 const EXTEND_STATUS: Readonly<Record<string, ExtendStatus>> = { 0: 'lost', 1: 'extended', 2: 'cancelled' };

@@ -11,7 +11,8 @@ export function ownerOf(epoch: string, session: string): Owner {
 
 /** Returns the epoch of an owner, whether or not it has released its partition. */
 export function epochOf(owner: Owner): string {
-  return owner.split(' ', 1)[0] as string;
+  const end = owner.indexOf(' ');
+  return end === -1 ? owner : owner.slice(0, end);
 }
 
 /** Returns the session that owns a partition; `undefined` if none does. */
