@@ -20,8 +20,8 @@ export interface LoopOptions {
 export class Loop implements Startable {
   readonly #options: LoopOptions;
   #running = false;
-  #run: Promise<void> | undefined;
   #again = false;
+  readonly #onIdle: (() => void)[] = [];
   #timer: Timer | undefined;
   #timerAt = Infinity;
   #started = false;
@@ -59,7 +59,7 @@ export class Loop implements Startable {
   /** Runs now, or once more after the run under way. Resolves once nothing runs. */
   async request(): Promise<void> {
     this.poke();
-    await this.#run;
+    await this.idle();
   }
 
   /** Does the same, for callers that need not know when it ends. */
@@ -67,7 +67,9 @@ export class Loop implements Startable {
     if (this.#running) this.#again = true;
     else if (!this.#stopped) {
       this.#running = true;
-      this.#run = this.#runAll();
+      this.#disarm();
+      if (this.#options.gather) setImmediate(() => this.#run());
+      else this.#run();
     }
   }
 
@@ -86,28 +88,29 @@ export class Loop implements Startable {
 
   /** Resolves once nothing runs. */
   async idle(): Promise<void> {
-    await this.#run;
+    if (this.#running) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
   }
 
   /** Begins no further run; resolves once the one under way has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#disarm();
-    await this.#run;
+    await this.idle();
   }
 
-  /** Never rejects. */
-  async #runAll(): Promise<void> {
-    const { run, gather = false } = this.#options;
-    this.#disarm();
-    if (gather) await new Promise((resolve) => setImmediate(resolve));
-    let delay: number | void = undefined;
-    do {
-      this.#again = false;
-      if (!this.#stopped) delay = await run();
-    } while (this.#again && !this.#stopped);
+  /** A run that waits for nothing costs no promise. */
+  #run(): void {
+    this.#again = false;
+    const run = this.#stopped ? undefined : this.#options.run();
+    if (run instanceof Promise) void run.then((delay) => this.#ran(delay));
+    else this.#ran(run);
+  }
+
+  #ran(delay: number | void): void {
+    if (this.#again && !this.#stopped) return this.#run();
     this.#running = false;
     if (delay !== undefined) this.later(delay);
+    if (this.#onIdle.length > 0) for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
   #disarm(): void {

@@ -76,7 +76,7 @@ export class Settler {
     this.#context = context;
     this.#partition = partition;
     this.#listener = listener;
-    this.#sending = new Loop({ clock: context.clock, run: () => this.#sendAll(), gather: true });
+    this.#sending = new Loop({ clock: context.clock, run: () => this.#sendIfAny(), gather: true });
   }
 
   /** Number of outcomes that are not confirmed yet. */
@@ -147,6 +147,11 @@ export class Settler {
   async stop(): Promise<void> {
     this.#abandoned.abort();
     await this.#sending.stop();
+  }
+
+  /** Claims usually take along what there is before its turn comes. */
+  #sendIfAny(): Promise<number | undefined> | undefined {
+    return this.#pending.length + this.#waiting.size === 0 ? undefined : this.#sendAll();
   }
 
   /**
