@@ -41,7 +41,7 @@ export interface Claims {
 }
 
 /** Fields of a claim about limits and quotas. */
-type ClaimTerms = Pick<ClaimRequest, 'keyLimits' | 'begin' | 'counts' | 'room'>;
+type ClaimTerms = Required<Pick<ClaimRequest, 'keyLimits' | 'begin' | 'counts' | 'room'>>;
 
 /** Answer to a claim by the partition's owner. */
 export type Claimed = Exclude<ClaimResult, { status: 'not-owner' }>;
@@ -177,7 +177,7 @@ export class ClaimAdmission implements Claimant, SuspectTaker, LimitedClaimant {
     this.#room = suspects.enter();
     this.#knownHold = hold.knownTo(this.#claims.partition);
     const { keyLimits, isLimited: counts } = limiter;
-    return { keyLimits, counts, begin: this.#begins.claimWindow, ...this.#room };
+    return { keyLimits, counts, begin: this.#begins.claimWindow, room: this.#room.room };
   }
 
   /**

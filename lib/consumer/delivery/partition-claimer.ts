@@ -265,15 +265,21 @@ export class PartitionClaimer implements Startable, Claims {
     const { partition } = this;
     const admission = this.#admission;
     const lease = destination.lease ?? handled.settings.lease;
-    const request: Omit<ClaimRequest, 'max'> = {
+    const { room, keyLimits, counts, begin } = admission.terms();
+    // Written out, and with a `max`: an object that gets its members later is several times as slow to read.
+    const request: ClaimRequest = {
       owner: this.#owner,
       sequence: ++this.#sequence,
       delivered: this.#delivered,
+      max: wanted,
       lease,
       finished: handled.settings.finished,
       order: topics.knownOrder(partition.topic),
       succeeded: succeeded?.receipts,
-      ...admission.terms(),
+      room,
+      keyLimits,
+      counts,
+      begin,
     };
     return repeatUntilServed(
       async () => {
