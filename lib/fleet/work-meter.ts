@@ -118,9 +118,9 @@ export class WorkMeter {
    *
    * @param now epoch milliseconds on the broker's clock
    */
-  handed(now: number, messages: readonly { readonly delivery: { readonly dueAt: number } }[]): void {
+  handed(now: number, messages: readonly { readonly dueAt: number }[]): void {
     const minute = this.#minuteOf(now);
-    for (const { delivery } of messages) minute.delivered(now - delivery.dueAt);
+    for (const { dueAt } of messages) minute.delivered(now - dueAt);
   }
 
   /** @param now epoch milliseconds on the broker's clock */

@@ -31,9 +31,6 @@ export interface AdmissionOptions extends HandlerPlace, TopicLimiterOptions {
   readonly onStarving: () => void;
 }
 
-/** Deliveries that are handed over together. */
-type Together = readonly { readonly delivery: Admitted }[];
-
 /**
  * Decides which messages of one topic can run in this process: the only place that knows of slots, permits, holds, suspects and starvation.
  * Claims pass through {@link claims}; each delivery is reported when it is claimed, when its outcome is decided, and when it is no longer
@@ -78,14 +75,14 @@ export class Admission {
    *
    * @returns `undefined` if there is nothing to wait for
    */
-  untilPermitted(together: Together): Promise<void> | undefined {
+  untilPermitted(together: readonly Admitted[]): Promise<void> | undefined {
     return whenPermitted(this.#clock, together);
   }
 
   /** Does the same for deliveries that cannot be given back: expired permits are requested anew. */
-  untilRenewed(together: Together): Promise<void> | undefined {
+  untilRenewed(together: readonly Admitted[]): Promise<void> | undefined {
     const now = this.#clock.now();
-    const isReady = together.every(({ delivery }) => !delivery.begin && !delivery.permits?.isOver(now));
+    const isReady = together.every(({ begin, permits }) => !begin && !permits?.isOver(now));
     return isReady ? undefined : untilRenewed(this.#clock, this.#parts.limiter, together);
   }
 

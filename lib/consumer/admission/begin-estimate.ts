@@ -96,11 +96,11 @@ export class BeginTimes {
  */
 export function whenPermitted(
   clock: Clock,
-  of: readonly { readonly delivery: { readonly begin?: readonly BeginTimes[] | undefined } }[],
+  of: readonly { readonly begin?: readonly BeginTimes[] | undefined }[],
 ): Promise<void> | undefined {
   // Most topics have no limits: nothing is made for them.
-  if (of.every(({ delivery }) => delivery.begin === undefined)) return undefined;
-  const times = new Set(of.flatMap(({ delivery }) => delivery.begin ?? []));
+  if (of.every(({ begin }) => begin === undefined)) return undefined;
+  const times = new Set(of.flatMap(({ begin }) => begin ?? []));
   const now = clock.now();
   for (const one of times) one.ready(now);
   const at = Math.max(...Array.from(times, ({ from }) => from));

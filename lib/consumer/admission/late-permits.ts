@@ -9,11 +9,10 @@ type PermitSource = Pick<TopicLimiter, 'take' | 'keepsWaiting'>;
 export async function untilRenewed(
   clock: Clock,
   limiter: PermitSource,
-  together: readonly { readonly delivery: Admitted }[],
+  together: readonly Admitted[],
 ): Promise<void> {
-  const deliveries = together.map(({ delivery }) => delivery);
   do await whenPermitted(clock, together);
-  while (await renewPermits(clock, limiter, deliveries));
+  while (await renewPermits(clock, limiter, together));
 }
 
 /**

@@ -43,7 +43,7 @@ export class TopicHold {
 
   /** Whether a hold that this process caused lets nothing begin. */
   get holds(): boolean {
-    return this.#options.context.clock.now() < this.#until;
+    return this.#hold !== undefined && this.#options.context.clock.now() < this.#hold.until;
   }
 
   get #until(): number {

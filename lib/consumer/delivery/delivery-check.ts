@@ -13,28 +13,13 @@ import { fromStored, withoutSerializer } from '../../messages/serializer.js';
 import { mayBeNoText } from '../../messages/stored-id.js';
 import { within } from '../../time/deadline.js';
 import { describeDuration } from '../../time/duration.js';
-import type { ActiveBackoff } from '../../fleet/topic-settings.interface.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import { ConsumedMessage, type Delivery } from './delivery.js';
 import type { HandledTopic, HandlerSettings } from '../message-handler.interface.js';
 import { RELEASED, type Verdict, dead, failed } from './verdict.js';
 
-/** A delivery that can be handed to its handler, with the settings that apply: the message's own, else the handler's. */
-export interface CheckedDelivery {
-  readonly delivery: Delivery;
-  readonly message: ConsumedMessage;
-  readonly backoff: ActiveBackoff;
-  /** Longest run of its call, in milliseconds. */
-  readonly timeout: number | undefined;
-}
-
-/** Result of a check: a verdict without a call of the handler, or the message to hand over. */
-export type CheckResult = Verdict | CheckedDelivery;
-
-/** Whether there is nothing to wait for. */
-export function isKnown(check: CheckResult | Promise<CheckResult>): check is CheckResult {
-  return !(check instanceof Promise);
-}
+/** Result of a check: a verdict without a call of the handler; `undefined` if the delivery was accepted, as a {@link CheckedDelivery}. */
+export type CheckResult = Verdict | undefined;
 
 /** Checks whether a delivery can be handed to its handler. */
 export class DeliveryCheck {
@@ -96,16 +81,11 @@ export class DeliveryCheck {
     return schema ? this.#bySchema(delivery, envelope, schema) : this.#accepted(delivery, envelope);
   }
 
-  #accepted(delivery: Delivery, envelope: Envelope): CheckedDelivery {
+  #accepted(delivery: Delivery, envelope: Envelope): undefined {
     const { settings } = this.#handled;
-    const message = new ConsumedMessage(delivery, envelope, envelope.attempts ?? settings.attempts);
-    delivery.message = message;
-    return {
-      delivery,
-      message,
-      backoff: envelope.backoff ?? settings.backoff,
-      timeout: envelope.timeout ?? settings.timeout,
-    };
+    delivery.message = new ConsumedMessage(delivery, envelope, envelope.attempts ?? settings.attempts);
+    delivery.backoff = envelope.backoff ?? settings.backoff;
+    delivery.timeout = envelope.timeout ?? settings.timeout;
   }
 
   /** Delivers the payload as the schema returns it. A schema that fails counts as a failed handler. */

@@ -2,8 +2,7 @@ import type { Partition } from '../../store/partition.js';
 import { DeliveryAbortedError, HandlerTimeoutError } from '../../errors/handling.errors.js';
 import { within } from '../../time/deadline.js';
 import type { SlotQueue } from '../admission/slot-queue.js';
-import type { Delivery } from './delivery.js';
-import type { CheckedDelivery } from './delivery-check.js';
+import type { CheckedDelivery, Delivery } from './delivery.js';
 import type { DeliveryReporter } from './delivery-reporter.js';
 import { LeaseRenewer } from './lease-renewer.js';
 import type { RunningDeliveries } from './running-deliveries.js';
@@ -27,7 +26,7 @@ export interface DeliveryGuarantee {
    *
    * @returns `undefined` if there is nothing to wait for
    */
-  untilPermitted(checked: readonly CheckedDelivery[]): Promise<void> | undefined;
+  untilPermitted(deliveries: readonly Delivery[]): Promise<void> | undefined;
 
   /** Whether limits of its topic and its key, and its lease, still let a delivery begin. */
   mayBegin(delivery: Delivery, now: number): boolean;
@@ -78,8 +77,8 @@ export class AtLeastOnce implements DeliveryGuarantee {
     for (const delivery of deliveries) this.#giveBack(delivery, RELEASED);
   }
 
-  untilPermitted(checked: readonly CheckedDelivery[]): Promise<void> | undefined {
-    return this.#handling.admission.untilPermitted(checked);
+  untilPermitted(deliveries: readonly Delivery[]): Promise<void> | undefined {
+    return this.#handling.admission.untilPermitted(deliveries);
   }
 
   mayBegin(delivery: Delivery, now: number): boolean {
@@ -128,10 +127,11 @@ export class AtLeastOnce implements DeliveryGuarantee {
  */
 async function waitForEarlierRun(
   { context, handled }: TopicHandling,
-  { delivery, message, backoff, timeout }: CheckedDelivery,
+  delivery: CheckedDelivery,
   earlier: Delivery,
 ): Promise<Verdict> {
   const { clock, broker } = context;
+  const { message, backoff, timeout } = delivery;
   const ended = earlier.call?.ended ?? Promise.resolve();
   try {
     await within(clock, timeout ?? handled.settings.lease, ended, { signal: delivery.signal });
@@ -175,8 +175,8 @@ export class AtMostOnce implements DeliveryGuarantee {
     this.#slots.add(deliveries);
   }
 
-  untilPermitted(checked: readonly CheckedDelivery[]): Promise<void> | undefined {
-    return this.#handling.admission.untilRenewed(checked);
+  untilPermitted(deliveries: readonly Delivery[]): Promise<void> | undefined {
+    return this.#handling.admission.untilRenewed(deliveries);
   }
 
   mayBegin(): boolean {

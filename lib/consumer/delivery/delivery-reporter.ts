@@ -43,14 +43,14 @@ export class DeliveryReporter {
   }
 
   /** Reports deliveries that are handed over together now. */
-  handed(deliveries: readonly { readonly delivery: Delivery }[]): void {
+  handed(deliveries: readonly Delivery[]): void {
     const { events, broker } = this.#context;
     const [first] = deliveries;
     if (!first) return;
-    const now = broker.now(first.delivery.partition);
+    const now = broker.now(first.partition);
     this.#work.handed(now, deliveries);
     if (!events.wants('delivered')) return;
-    for (const { delivery } of deliveries) {
+    for (const delivery of deliveries) {
       events.emit('delivered', { ...delivery.describe(), lateness: now - delivery.dueAt });
     }
   }

@@ -6,6 +6,7 @@ import type { DeliveryEvent } from '../../events/queue-events.interface.js';
 import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
 import type { Envelope } from '../../messages/envelope.js';
 import { fromStoredId } from '../../messages/stored-id.js';
+import type { ActiveBackoff } from '../../fleet/topic-settings.interface.js';
 import type { Admission } from '../admission/admission.js';
 import type { BeginTimes } from '../admission/begin-estimate.js';
 import type { Admitted, Permits } from '../admission/permits.js';
@@ -32,8 +33,12 @@ export class Delivery implements Receipt, Admitted {
   grantedAt: number | undefined;
   /** Times at which limits let its handler be called; `undefined` if at any time. */
   begin: readonly BeginTimes[] | undefined;
-  /** Message as its handler gets it, once the check has accepted the delivery. */
+  // The following fields are set once the check has accepted the delivery.
+  /** Message as its handler gets it. */
   message: DelayedMessage | undefined;
+  /** Settings that apply: the message's own, else the handler's. The timeout is the longest run of its call, in milliseconds. */
+  backoff: ActiveBackoff | undefined;
+  timeout: number | undefined;
   /** Call that hands it over, with the other messages of a batch. */
   call: Call | undefined;
   /** Time when it was handed over, in epoch milliseconds on the local clock; `undefined` if it was not. */
@@ -117,6 +122,9 @@ export class Delivery implements Receipt, Admitted {
     return { topic: this.partition.topic, partition: this.partition.index, id, key, attempt };
   }
 }
+
+/** A delivery that can be handed to its handler. */
+export type CheckedDelivery = Delivery & { readonly message: DelayedMessage; readonly backoff: ActiveBackoff };
 
 /** Shared by all calls, so that none needs a promise of its own before it begins. */
 const NOT_BEGUN = Promise.resolve();

@@ -3,8 +3,8 @@ import { DeliveryAbortedError, HandlerTimeoutError } from '../../errors/handling
 import { resultsOf } from '../../messages/handler-results.js';
 import { within } from '../../time/deadline.js';
 import type { ConsumerContext } from '../consumer-context.js';
-import type { CheckedDelivery } from './delivery-check.js';
-import type { Destination, Handover, Results } from './topic-handling.js';
+import type { CheckedDelivery } from './delivery.js';
+import type { Destination, Handed, Handover, Results } from './topic-handling.js';
 import type { MessageHandler } from '../message-handler.interface.js';
 
 /** Result of nearly all calls. */
@@ -21,37 +21,43 @@ export class HandlerCalls implements Destination {
     this.#handler = handler;
   }
 
-  hand(checked: readonly CheckedDelivery[]): Promise<Handover> {
+  hand(deliveries: readonly CheckedDelivery[], handed: Handed): Promise<void> {
     const { clock } = this.#context;
     const startedAt = clock.now();
     let limit = Infinity;
-    for (const { delivery, timeout = Infinity } of checked) {
+    for (const delivery of deliveries) {
       delivery.startedAt = startedAt;
-      limit = Math.min(limit, timeout);
+      limit = Math.min(limit, delivery.timeout ?? Infinity);
     }
-    const call = this.#call(checked);
-    if (limit === Infinity) return call;
+    if (limit === Infinity) return this.#call(deliveries, handed);
+    const call = this.#call(deliveries, (handover) => handover);
     // At the time limit the call has failed, whether or not the handler heeds its signals.
     const inTime = within(clock, startedAt + limit - clock.now(), call, {
-      error: () => abortAll(checked, new HandlerTimeoutError(limit)),
+      error: () => abortAll(deliveries, new HandlerTimeoutError(limit)),
     });
-    return inTime.catch((error: unknown) => ({ results: allFailed(checked, error), ended: endOf(call) }));
+    return inTime
+      .catch((error: unknown) => ({ results: allFailed(deliveries, error), ended: endOf(call) }))
+      .then(handed);
   }
 
   /**
    * A delivery ends with its method: if code around the method fails earlier, so has the attempt; if it succeeds earlier, the message is
-   * not acknowledged until the method ends. Never rejects.
+   * not acknowledged until the method ends. Resolves with what `handed` returns; never rejects.
    */
-  #call(checked: readonly CheckedDelivery[]): Promise<Handover> {
+  #call<T>(deliveries: readonly CheckedDelivery[], handed: (handover: Handover) => T): Promise<Awaited<T>> {
     const running: Promise<void>[] = [];
-    return this.#handle(checked, running).then(
-      (resolved) => this.#resolved(checked, resolved, running),
-      (error: unknown) => failed(checked, error, running),
-    );
+    return this.#handle(deliveries, running).then(
+      (resolved) => {
+        const handover = this.#resolved(deliveries, resolved, running);
+        if (handover.ended || running.length === 0) return handed(handover);
+        return Promise.all(running).then(() => handed(handover));
+      },
+      (error: unknown) => handed(failed(deliveries, error, running)),
+    ) as Promise<Awaited<T>>;
   }
 
-  #handle(checked: readonly CheckedDelivery[], running: Promise<void>[]): Promise<unknown> {
-    const messages = checked.map(({ message }) => message);
+  #handle(deliveries: readonly CheckedDelivery[], running: Promise<void>[]): Promise<unknown> {
+    const messages = deliveries.map(({ message }) => message);
     try {
       return Promise.resolve(this.#handler.handle(messages, (ended) => running.push(ended)));
     } catch (error) {
@@ -59,26 +65,20 @@ export class HandlerCalls implements Destination {
     }
   }
 
-  #resolved(
-    checked: readonly CheckedDelivery[],
-    resolved: unknown,
-    running: readonly Promise<void>[],
-  ): Handover | Promise<Handover> {
-    let handover = FULFILLED;
+  #resolved(deliveries: readonly CheckedDelivery[], resolved: unknown, running: readonly Promise<void>[]): Handover {
+    if (this.#handler.batch === undefined) return FULFILLED;
     try {
-      if (this.#handler.batch !== undefined)
-        handover = { results: resultsOf(resolved, checked.length), ended: undefined };
+      return { results: resultsOf(resolved, deliveries.length), ended: undefined };
     } catch (error) {
-      return failed(checked, error, running);
+      return failed(deliveries, error, running);
     }
-    return running.length === 0 ? handover : Promise.all(running).then(() => handover);
   }
 }
 
-function failed(checked: readonly CheckedDelivery[], error: unknown, running: readonly Promise<void>[]): Handover {
-  const results = allFailed(checked, error);
+function failed(deliveries: readonly CheckedDelivery[], error: unknown, running: readonly Promise<void>[]): Handover {
+  const results = allFailed(deliveries, error);
   if (running.length === 0) return { results, ended: undefined };
-  abortAll(checked, new DeliveryAbortedError('GIVEN_UP'));
+  abortAll(deliveries, new DeliveryAbortedError('GIVEN_UP'));
   return { results, ended: Promise.all(running) };
 }
 
@@ -88,11 +88,11 @@ async function endOf(call: Promise<Handover>): Promise<void> {
   await ended;
 }
 
-function abortAll<E extends DelayQueueError>(checked: readonly CheckedDelivery[], error: E): E {
-  for (const { delivery } of checked) delivery.abort(error);
+function abortAll<E extends DelayQueueError>(deliveries: readonly CheckedDelivery[], error: E): E {
+  for (const delivery of deliveries) delivery.abort(error);
   return error;
 }
 
-function allFailed(checked: readonly CheckedDelivery[], reason: unknown): Results {
-  return checked.map(() => ({ status: 'rejected', reason }));
+function allFailed(deliveries: readonly CheckedDelivery[], reason: unknown): Results {
+  return deliveries.map(() => ({ status: 'rejected', reason }));
 }

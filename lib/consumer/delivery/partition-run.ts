@@ -1,7 +1,7 @@
 import type { Partition } from '../../store/partition.js';
 import { DeliveryAbortedError } from '../../errors/handling.errors.js';
-import { Call, type Delivery } from './delivery.js';
-import { type CheckResult, type CheckedDelivery, DeliveryCheck, isKnown } from './delivery-check.js';
+import { Call, type CheckedDelivery, type Delivery } from './delivery.js';
+import { type CheckResult, DeliveryCheck } from './delivery-check.js';
 import { AtLeastOnce, AtMostOnce, type DeliveryGuarantee } from './delivery-guarantees.js';
 import type { DeliveryReporter } from './delivery-reporter.js';
 import { RunningDeliveries } from './running-deliveries.js';
@@ -54,7 +54,10 @@ export class PartitionRun {
       partition,
       settler,
       running: this.running,
-      check: async (delivery) => this.#sift([delivery], [await this.#check.check(delivery)])[0],
+      check: async (delivery) => {
+        this.#checked(delivery, await this.#check.check(delivery));
+        return this.#undecidedOf([delivery])[0];
+      },
       decide: (delivery, verdict) => this.#settle(delivery, verdict),
     });
   }
@@ -87,91 +90,92 @@ export class PartitionRun {
   #begin(deliveries: readonly Delivery[]): void {
     const call = new Call(deliveries, this.#handling.admission);
     for (const delivery of deliveries) delivery.call = call;
-    call.ended = this.#deliver(call);
+    call.ended = this.#deliver(deliveries);
   }
 
   /** Never rejects. Most calls wait for nothing but their handler, and cost no promise besides. */
-  #deliver({ deliveries }: Call): Promise<void> {
-    const checks = deliveries.map((delivery) => this.#check.check(delivery));
-    if (checks.every(isKnown)) return this.#whenPermitted(this.#sift(deliveries, checks));
-    const known = Promise.all(checks.map(async (check) => check));
-    return known.then((results) => this.#whenPermitted(this.#sift(deliveries, results)));
+  #deliver(deliveries: readonly Delivery[]): Promise<void> {
+    let checks: Promise<void>[] | undefined;
+    for (const delivery of deliveries) {
+      const check = this.#check.check(delivery);
+      if (check instanceof Promise) (checks ??= []).push(check.then((result) => this.#checked(delivery, result)));
+      else this.#checked(delivery, check);
+    }
+    return checks ? Promise.all(checks).then(() => this.#whenPermitted(deliveries)) : this.#whenPermitted(deliveries);
   }
 
-  #whenPermitted(sifted: CheckedDelivery[]): Promise<void> {
-    const permitted = this.#guarantee.untilPermitted(sifted);
-    return permitted ? permitted.then(() => this.#handOver(sifted)) : this.#handOver(sifted);
+  /** Settles a delivery if the check has decided about it. */
+  #checked(delivery: Delivery, result: CheckResult): void {
+    if (result) this.#settle(delivery, result);
   }
 
-  #handOver(sifted: CheckedDelivery[]): Promise<void> {
-    const checked = this.#inTime(sifted);
-    if (checked.length === 0) return NOTHING;
+  #whenPermitted(deliveries: readonly Delivery[]): Promise<void> {
+    const checked = this.#undecidedOf(deliveries);
+    const permitted = this.#guarantee.untilPermitted(checked);
+    return permitted ? permitted.then(() => this.#handOver(checked)) : this.#handOver(checked);
+  }
+
+  #handOver(checked: readonly CheckedDelivery[]): Promise<void> {
+    const ready = this.#inTime(checked);
+    if (ready.length === 0) return NOTHING;
     const { destination, admission } = this.#handling;
     admission.begun();
-    this.#reporter.handed(checked);
-    return destination.hand(checked).then((handover) => this.#handed(checked, handover));
+    this.#reporter.handed(ready);
+    return destination.hand(ready, (handover) => this.#handed(ready, handover));
   }
 
   /** Decides the deliveries that were handed over. Returns a promise if work on them has not ended. */
-  #handed(checked: readonly CheckedDelivery[], { results, ended }: Handover): Promise<void> | undefined {
-    checked.forEach((one, i) => {
+  #handed(deliveries: readonly CheckedDelivery[], { results, ended }: Handover): Promise<void> | undefined {
+    deliveries.forEach((delivery, i) => {
       // It may have been given back meanwhile; then no backoff function must be called.
-      if (one.delivery.settled) return;
-      if (results === 'taken') this.#letGo(one.delivery);
-      else this.#settle(one.delivery, results === 'left' ? RELEASED : this.#verdictOf(one, results?.[i]));
+      if (delivery.settled) return;
+      if (results === 'taken') this.#letGo(delivery);
+      else this.#settle(delivery, results === 'left' ? RELEASED : this.#verdictOf(delivery, results?.[i]));
     });
-    if (ended) return this.#abandon(checked, ended).then(() => this.#leave(checked));
-    this.#leave(checked);
+    if (ended) return this.#abandon(deliveries, ended).then(() => this.#leave(deliveries));
+    this.#leave(deliveries);
     return undefined;
   }
 
-  #leave(checked: readonly CheckedDelivery[]): void {
-    for (const { delivery } of checked) this.running.remove(delivery);
+  #leave(deliveries: readonly Delivery[]): void {
+    for (const delivery of deliveries) this.running.remove(delivery);
   }
 
-  async #abandon(checked: readonly CheckedDelivery[], ended: Promise<unknown>): Promise<void> {
+  async #abandon(deliveries: readonly Delivery[], ended: Promise<unknown>): Promise<void> {
     const { abandoned, handler } = this.#handling;
-    await abandoned.follow(
-      checked.map(({ delivery }) => delivery),
-      handler.name,
-      ended,
-    );
+    await abandoned.follow(deliveries, handler.name, ended);
   }
 
-  /** Settles the deliveries that the check has decided, drops those given back meanwhile, and returns the rest. */
-  #sift(deliveries: readonly Delivery[], results: readonly CheckResult[]): CheckedDelivery[] {
-    const checked: CheckedDelivery[] = [];
-    deliveries.forEach((delivery, i) => {
-      const result = results[i] as CheckResult;
-      if ('outcome' in result) this.#settle(delivery, result);
-      if (delivery.settled) this.running.remove(delivery);
-      else checked.push(result as CheckedDelivery);
-    });
-    return checked;
+  /** Drops the deliveries that are decided, by the check or since they were given back meanwhile, and returns the rest. */
+  #undecidedOf(deliveries: readonly Delivery[]): readonly CheckedDelivery[] {
+    return this.#without(deliveries.filter(isSettled), deliveries) as readonly CheckedDelivery[];
   }
 
   /** Gives back deliveries that a limit of their topic or key no longer lets begin, or that no receiver takes; returns the rest. */
-  #inTime(checked: CheckedDelivery[]): CheckedDelivery[] {
+  #inTime(checked: readonly CheckedDelivery[]): readonly CheckedDelivery[] {
     const { context, destination, admission } = this.#handling;
     const now = context.clock.now();
-    const mayBegin = ({ delivery }: CheckedDelivery): boolean =>
-      destination.isOpen && this.#guarantee.mayBegin(delivery, now);
-    if (checked.every((one) => mayBegin(one) && !one.delivery.settled)) return checked;
-    return checked.filter((one) => {
-      if (mayBegin(one) && !one.delivery.settled) return true;
-      admission.turnedAway(one.delivery, now);
-      this.#settle(one.delivery, RELEASED);
-      this.running.remove(one.delivery);
-      return false;
-    });
+    const late = checked.filter(
+      (one) => one.settled || !destination.isOpen || !this.#guarantee.mayBegin(one, now),
+    );
+    for (const delivery of late) {
+      admission.turnedAway(delivery, now);
+      this.#settle(delivery, RELEASED);
+    }
+    return this.#without(late, checked);
   }
 
-  #verdictOf(
-    { delivery, message, backoff }: CheckedDelivery,
-    result: PromiseSettledResult<unknown> | undefined,
-  ): Verdict {
+  /** Returns the deliveries that still run here; mostly nothing was dropped, and it is the same list. */
+  #without<T extends Delivery>(dropped: readonly Delivery[], deliveries: readonly T[]): readonly T[] {
+    if (dropped.length === 0) return deliveries;
+    this.#leave(dropped);
+    return deliveries.filter((delivery) => !dropped.includes(delivery));
+  }
+
+  #verdictOf(delivery: CheckedDelivery, result: PromiseSettledResult<unknown> | undefined): Verdict {
     if (result?.status !== 'rejected') return ACKED;
     const { broker, clock } = this.#handling.context;
+    const { message, backoff } = delivery;
     const duration = delivery.startedAt === undefined ? 0 : clock.now() - delivery.startedAt;
     return failedAttempt(result.reason, message, backoff, { at: broker.now(delivery.partition), duration });
   }
@@ -237,4 +241,8 @@ export class PartitionRun {
   close(): Promise<void> | undefined {
     return this.#guarantee.renewer?.stop();
   }
+}
+
+function isSettled({ settled }: Delivery): boolean {
+  return settled;
 }

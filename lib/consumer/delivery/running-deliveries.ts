@@ -67,7 +67,7 @@ export class RunningDeliveries implements Iterable<Delivery> {
   }
 
   remove(delivery: Delivery): void {
-    if (this.#gone.delete(delivery)) return;
+    if (this.#gone.size > 0 && this.#gone.delete(delivery)) return;
     if (this.#runs.get(delivery.storedId) === delivery) this.#runs.delete(delivery.storedId);
     else if (this.#waits.get(delivery.storedId) === delivery) this.#waits.delete(delivery.storedId);
   }

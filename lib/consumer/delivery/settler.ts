@@ -244,7 +244,8 @@ export class Settler {
       ? await settleWithin(settleLayers, batch.map(toDeliveryOutcome), settle, (error) => this.#reportFault(error))
       : await settle();
     const left: DecidedDelivery[] = [];
-    for (const [i, decided] of batch.entries()) {
+    for (let i = 0; i < batch.length; i++) {
+      const decided = batch[i] as DecidedDelivery;
       const status = statuses[i] as SettleStatus;
       const error = failed.get(decided);
       if (isFull(error)) left.push(decided);

@@ -84,6 +84,8 @@ export class TakenDeliveries implements Leased {
    * @returns whether a caller waited for it
    */
   answered(delivery: Delivery, status?: SettleStatus): boolean {
+    // Nobody waits for what handlers of this process have handled.
+    if (this.#answers.size === 0) return false;
     this.#answers.get(delivery)?.(status);
     return this.#answers.delete(delivery);
   }

@@ -5,7 +5,7 @@ import type { Admission } from '../admission/admission.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import type { TopicLog } from '../consumption-log.js';
 import type { DeadLetterNotifier } from './dead-letter-notifier.js';
-import type { CheckedDelivery } from './delivery-check.js';
+import type { CheckedDelivery } from './delivery.js';
 import type { LeaseEnds } from './lease-ends.js';
 import type { HandledTopic, MessageHandler } from '../message-handler.interface.js';
 
@@ -32,12 +32,16 @@ export interface Destination {
   /** Lease to claim messages with, in milliseconds. @defaultValue the topic's lease */
   readonly lease?: number | undefined;
   /**
-   * Hands messages over. Never rejects.
+   * Hands messages over. Resolves with what `handed` returns; never rejects.
    *
-   * @param checked deliveries that are handed over together, at least one
+   * @param deliveries those that are handed over together, at least one
+   * @param handed called once with the result
    */
-  hand(checked: readonly CheckedDelivery[]): Promise<Handover>;
+  hand(deliveries: readonly CheckedDelivery[], handed: Handed): Promise<void>;
 }
+
+/** Decides about messages that were handed over. Returns a promise if work on them has not ended. */
+export type Handed = (handover: Handover) => Promise<void> | undefined;
 
 /** Result of handing messages over. */
 export interface Handover {

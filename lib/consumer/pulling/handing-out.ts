@@ -3,8 +3,7 @@ import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import type { ActiveBackoff } from '../../fleet/topic-settings.interface.js';
 import { within } from '../../time/deadline.js';
 import type { ConsumerContext } from '../consumer-context.js';
-import type { Delivery } from '../delivery/delivery.js';
-import type { CheckedDelivery } from '../delivery/delivery-check.js';
+import type { CheckedDelivery, Delivery } from '../delivery/delivery.js';
 import type { TakenDeliveries } from '../delivery/taken-deliveries.js';
 import { ACKED, RELEASED } from '../delivery/verdict.js';
 import type { TopicConsumer } from '../ownership/topic-consumer.js';
@@ -54,7 +53,7 @@ export class HandingOut {
     const { context } = this.#options;
     const { backoff } = consumer.settings;
     const most = signal.aborted ? 0 : room.take(received.length);
-    for (const { delivery } of received.slice(most)) giveBack(consumer.takenOf(delivery.partition.index), delivery);
+    for (const delivery of received.slice(most)) giveBack(consumer.takenOf(delivery.partition.index), delivery);
     const deliveries = received.slice(0, most);
     const isOnce = lease === 0;
     const giving = Array.from(byPartition(deliveries), async ([index, part]) => {
@@ -66,12 +65,11 @@ export class HandingOut {
     room.putBack(most - given.size);
     const failed = results.find((result) => result.status === 'rejected');
     if (given.size === 0 && failed) throw failed.reason;
-    for (const one of isOnce ? [] : given) {
-      const { delivery } = one;
+    for (const delivery of isOnce ? [] : given) {
       // After a standstill of the process, an answer may confirm a lease that has ended by then.
       if (!signal.aborted && delivery.endsAt > context.clock.now()) continue;
       giveBack(consumer.takenOf(delivery.partition.index), delivery);
-      given.delete(one);
+      given.delete(delivery);
       room.putBack(1);
     }
     return deliveries.filter((one) => given.has(one)).map((one) => this.#message(one, backoff, lease));
@@ -80,7 +78,7 @@ export class HandingOut {
   /** Returns the acknowledged messages. The others are not given, since they may come again. */
   async #acknowledge(taken: TakenDeliveries, part: readonly CheckedDelivery[]): Promise<CheckedDelivery[]> {
     const { context, timeout } = this.#options;
-    const settling = Promise.all(part.map(({ delivery }) => taken.settle(delivery, ACKED)));
+    const settling = Promise.all(part.map((delivery) => taken.settle(delivery, ACKED)));
     const statuses = await within(context.clock, timeout, settling, { error: mayBeLost });
     return part.filter((_, i) => statuses[i] === 'settled');
   }
@@ -95,16 +93,15 @@ export class HandingOut {
     const { clock } = context;
     const until = clock.now() + lease;
     const tolerance = Math.min(TOLERANCE, lease * TOLERATED_SHARE);
-    const others = part.filter(({ delivery }) => Math.abs(delivery.leaseEndsAt - until) > tolerance);
+    const others = part.filter(({ leaseEndsAt }) => Math.abs(leaseEndsAt - until) > tolerance);
     if (others.length === 0) return part;
-    const deliveries = others.map(({ delivery }) => delivery);
     try {
-      const statuses = await serveWithin(clock, timeout, () => taken.extend(deliveries, lease));
-      const lost = new Set(deliveries.filter((_, i) => statuses[i] !== 'extended'));
+      const statuses = await serveWithin(clock, timeout, () => taken.extend(others, lease));
+      const lost = new Set(others.filter((_, i) => statuses[i] !== 'extended'));
       for (const delivery of lost) giveBack(taken, delivery);
-      return part.filter(({ delivery }) => !lost.has(delivery));
+      return part.filter((delivery) => !lost.has(delivery));
     } catch (error) {
-      for (const { delivery } of part) giveBack(taken, delivery);
+      for (const delivery of part) giveBack(taken, delivery);
       const { topic, index: partition } = taken.partition;
       context.events.emit('errors', { source: 'extend', topic, partition, error });
       throw error;
@@ -112,9 +109,9 @@ export class HandingOut {
   }
 
   /** @param usual backoff of the topic */
-  #message({ delivery, message, backoff }: CheckedDelivery, usual: ActiveBackoff, lease: number): ReceivedMessage {
+  #message(delivery: CheckedDelivery, usual: ActiveBackoff, lease: number): ReceivedMessage {
     const { context } = this.#options;
-    const { partition, storedId, token, attempt, weight, permits } = delivery;
+    const { partition, storedId, token, attempt, weight, permits, message, backoff } = delivery;
     const receipt = encodeReceipt({
       partition,
       storedId,
@@ -143,7 +140,7 @@ function giveBack(taken: TakenDeliveries, delivery: Delivery): void {
 function byPartition(deliveries: readonly CheckedDelivery[]): Map<number, CheckedDelivery[]> {
   const parts = new Map<number, CheckedDelivery[]>();
   for (const one of deliveries) {
-    const { index } = one.delivery.partition;
+    const { index } = one.partition;
     const part = parts.get(index);
     if (part) part.push(one);
     else parts.set(index, [one]);

@@ -1,7 +1,7 @@
 import type { Clock } from '../../time/clock.js';
 import type { HandlerSlots } from '../admission/handler-slots.js';
-import type { CheckedDelivery } from '../delivery/delivery-check.js';
-import type { Destination, Handover } from '../delivery/topic-handling.js';
+import type { CheckedDelivery } from '../delivery/delivery.js';
+import type { Destination, Handed, Handover } from '../delivery/topic-handling.js';
 
 export interface ReceiverOptions {
   /** Most messages that it takes. */
@@ -86,13 +86,12 @@ export class Receivers implements Destination {
     });
   }
 
-  /** @param checked one message: batches are up to the receivers */
-  async hand([one]: readonly CheckedDelivery[]): Promise<Handover> {
+  /** @param deliveries one message: batches are up to the receivers */
+  async hand([one]: readonly CheckedDelivery[], handed: Handed): Promise<void> {
     // A listener that learned of the delivery may have ended the wait.
     const receiver = this.#next;
-    if (!one || !receiver) return LEFT;
-    this.#give(one, receiver);
-    return TAKEN;
+    if (one && receiver) this.#give(one, receiver);
+    await handed(one && receiver ? TAKEN : LEFT);
   }
 
   /** Ends all waiting. */
@@ -101,7 +100,7 @@ export class Receivers implements Destination {
   }
 
   #give(one: CheckedDelivery, receiver: Receiver): void {
-    one.delivery.startedAt = this.#clock.now();
+    one.startedAt = this.#clock.now();
     receiver.taken.push(one);
     this.#want(-1);
     if (receiver.room === 0) this.#end(receiver);

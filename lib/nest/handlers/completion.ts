@@ -43,6 +43,7 @@ async function runToEnd(generator: AnyGenerator): Promise<unknown> {
 
 /** Whether a value is a generator, judged by its tag, since it can come from another realm. */
 function isGenerator(value: unknown): value is AnyGenerator {
+  if (typeof value !== 'object') return false;
   const tag = Object.prototype.toString.call(value);
   return tag === '[object Generator]' || tag === '[object AsyncGenerator]';
 }

@@ -11,13 +11,13 @@ export async function settleAll<T>(
   items: readonly T[],
   settle: (items: readonly T[]) => Promise<readonly SettleAnswer[]>,
 ): Promise<SettleStatus[]> {
-  const statuses = new Map<T, SettleStatus>();
-  for (let left = items; left.length > 0; left = left.filter((item) => !statuses.has(item))) {
-    const answers = await settle(left);
-    left.forEach((item, i) => {
-      const answer = answers[i] as SettleAnswer;
-      if (answer !== 'later') statuses.set(item, answer);
+  if (items.length === 0) return [];
+  const answers = [...(await settle(items))];
+  while (answers.includes('later')) {
+    const next = [...(await settle(items.filter((_, i) => answers[i] === 'later')))];
+    answers.forEach((answer, i) => {
+      if (answer === 'later') answers[i] = next.shift() as SettleAnswer;
     });
   }
-  return items.map((item) => statuses.get(item) as SettleStatus);
+  return answers as SettleStatus[];
 }

@@ -50,7 +50,7 @@ async function open(history?: HistorySettings) {
     return calls.map(({ operation }) => operation);
   };
   const handed = (topic: string, ...lateness: readonly number[]): void => {
-    const messages = lateness.map((late) => ({ delivery: { dueAt: clock.now() - late } }));
+    const messages = lateness.map((late) => ({ dueAt: clock.now() - late }));
     reporter.meter(topic).handed(clock.now(), messages);
   };
   return { clock, embedded, bed, errors, reporter, beat, handed };

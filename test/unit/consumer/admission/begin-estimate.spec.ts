@@ -69,7 +69,7 @@ describe('what was permitted together', () => {
     const clock = new ManualClock(0);
     const estimate = after(1000, 200, 200);
     const delivery = { begin: [beginTimes({ from: 100, until: 150 }, estimate)] };
-    const calls = Array.from({ length: 50 }, async () => whenPermitted(clock, [{ delivery }]));
+    const calls = Array.from({ length: 50 }, async () => whenPermitted(clock, [delivery]));
     await clock.advance(100);
     await Promise.all(calls);
 

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ExtendStatus } from '../../../../lib/store/deliveries/settle.js';
 import type { SettleStatus } from '../../../../lib/messages/settle-status.js';
-import { Delivery } from '../../../../lib/consumer/delivery/delivery.js';
-import type { CheckedDelivery } from '../../../../lib/consumer/delivery/delivery-check.js';
+import { type CheckedDelivery, Delivery } from '../../../../lib/consumer/delivery/delivery.js';
 import { ACKED, RELEASED, type Verdict } from '../../../../lib/consumer/delivery/verdict.js';
 import type { TopicConsumer } from '../../../../lib/consumer/ownership/topic-consumer.js';
 import { HandingOut } from '../../../../lib/consumer/pulling/handing-out.js';
@@ -35,7 +34,7 @@ async function give(
     },
   };
   const consumer = { settings: {}, takenOf: () => taken } as unknown as TopicConsumer;
-  const checked = { delivery, message: { maxAttempts: 3 }, backoff: undefined } as unknown as CheckedDelivery;
+  const checked = Object.assign(delivery, { message: { maxAttempts: 3 } }) as unknown as CheckedDelivery;
   const handingOut = new HandingOut({ context: testContext({ clock }), timeout: 60_000 }, {} as ReceiptDesk);
   const received = { consumer, deliveries: [checked], lease };
   const messages = await handingOut.give(received, new AbortController().signal);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { CheckedDelivery } from '../../../../lib/consumer/delivery/delivery-check.js';
+import type { CheckedDelivery } from '../../../../lib/consumer/delivery/delivery.js';
 import { Receivers } from '../../../../lib/consumer/pulling/receivers.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 import { Gate } from '../../../support/waiting.js';
@@ -17,11 +17,11 @@ class Bed {
 
   async receive(max: number, over = new AbortController().signal): Promise<string[]> {
     const taken = await this.receivers.wait({ max, lease: 1000 * max, over });
-    return taken.map(({ delivery }) => delivery.id);
+    return taken.map(({ id }) => id);
   }
 
-  async hand(id: string): Promise<unknown> {
-    return this.receivers.hand([{ delivery: { id } } as unknown as CheckedDelivery]);
+  async hand(id: string): Promise<void> {
+    await this.receivers.hand([{ id } as CheckedDelivery], () => undefined);
   }
 }
 
