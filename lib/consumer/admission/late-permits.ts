@@ -6,11 +6,7 @@ import type { TopicLimiter } from './topic-limiter.js';
 type PermitSource = Pick<TopicLimiter, 'take' | 'keepsWaiting'>;
 
 /** Waits until limits let a call begin that cannot be given back. */
-export async function untilRenewed(
-  clock: Clock,
-  limiter: PermitSource,
-  together: readonly Admitted[],
-): Promise<void> {
+export async function untilRenewed(clock: Clock, limiter: PermitSource, together: readonly Admitted[]): Promise<void> {
   do await whenPermitted(clock, together);
   while (await renewPermits(clock, limiter, together));
 }

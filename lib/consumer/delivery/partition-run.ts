@@ -155,9 +155,11 @@ export class PartitionRun {
   #inTime(checked: readonly CheckedDelivery[]): readonly CheckedDelivery[] {
     const { context, destination, admission } = this.#handling;
     const now = context.clock.now();
-    const late = checked.filter(
-      (one) => one.settled || !destination.isOpen || !this.#guarantee.mayBegin(one, now),
-    );
+    const late: Delivery[] = [];
+    for (const delivery of checked) {
+      const mayBegin = !delivery.settled && destination.isOpen && this.#guarantee.mayBegin(delivery, now);
+      if (!mayBegin) late.push(delivery);
+    }
     for (const delivery of late) {
       admission.turnedAway(delivery, now);
       this.#settle(delivery, RELEASED);

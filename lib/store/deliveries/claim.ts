@@ -163,7 +163,8 @@ function readMessages(
   let [record, first, end] = ['', 0, 0];
   for (let i = 0; i < numbers.length; i++) {
     const given = numbers[i] as number | DeliveryNumbers;
-    const [name, delivery, attempt, dueAt] = typeof given === 'number' ? [before + i + 1, 1, 1, given] : given;
+    const isFirst = typeof given === 'number';
+    const name = isFirst ? before + i + 1 : given.name;
     const at = CLAIM_HEAD + 2 * i;
     if (i === shares[0]) {
       [first, end] = [i, i + (shares[1] as number)];
@@ -174,25 +175,31 @@ function readMessages(
       storedId: reply[at] as string,
       envelope: reply[at + 1] as string,
       token: i < end ? sharedToken(record, i - first + 1) : tokenOf(epoch, name),
-      delivery,
-      attempt,
-      dueAt,
+      delivery: isFirst ? 1 : given.delivery,
+      attempt: isFirst ? 1 : given.attempt,
+      dueAt: isFirst ? given : given.dueAt,
       weight: weights?.get(i) ?? 0,
     });
   }
   return messages;
 }
 
-/** `name` is how its token goes on behind the epoch. */
-type DeliveryNumbers = [name: string | number, delivery: number, attempt: number, dueAt: number];
+interface DeliveryNumbers {
+  /** How its token goes on behind the epoch. */
+  readonly name: string;
+  readonly delivery: number;
+  readonly attempt: number;
+  readonly dueAt: number;
+}
 
 /** Returns the due time of each message that is delivered for the first time, and what is told of each other one. */
 function readRecords(records: string): readonly (number | DeliveryNumbers)[] {
   if (!records.includes(' ')) return JSON.parse(`[${records}]`) as number[];
   return records.split(',').map((record) => {
     if (!record.includes(' ')) return Number(record);
-    const [name, ...numbers] = record.split(' ') as [string, ...string[]];
-    return [name, ...numbers.map(Number)] as DeliveryNumbers;
+    const [name, ...numbers] = record.split(' ') as [string, string, string, string];
+    const [delivery, attempt, dueAt] = numbers.map(Number) as [number, number, number];
+    return { name, delivery, attempt, dueAt };
   });
 }
 

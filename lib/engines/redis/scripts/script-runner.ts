@@ -91,7 +91,7 @@ export class ScriptRunner {
    * @param options.adds whether this call adds to what is stored, so that a full Redis has to refuse it
    * @throws BrokerUnavailableError
    */
-  async run<N extends ScriptName, P extends object>(
+  run<N extends ScriptName, P extends object>(
     name: N,
     place: P,
     given: Given<N, P>,
