@@ -27,6 +27,13 @@ describe('Loop', () => {
     expect(runs).toHaveLength(2);
   });
 
+  it('is over at once if a run waits for nothing', () => {
+    const clock = new ManualClock(0);
+    const loop = new Loop({ clock, run: () => 100 });
+    loop.poke();
+    expect([loop.running, clock.nextTimerAt]).toEqual([false, 100]);
+  });
+
   it('runs exactly once more after all requests that came during a run, and all of them wait for that', async () => {
     const { runs, loop } = build();
     let ended = 0;

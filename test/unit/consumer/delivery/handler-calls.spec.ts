@@ -1,3 +1,4 @@
+import { createHook } from 'node:async_hooks';
 import { describe, expect, it } from 'vitest';
 import { RunBed } from '../../../support/units/run-bed.js';
 import { Gate } from '../../../support/waiting.js';
@@ -28,5 +29,21 @@ describe('a handler that succeeds while something that it called still runs', ()
     expect(await bed.outcomes()).toEqual([]);
     gate.open();
     expect(await bed.outcomes()).toEqual([['a', 'ack']]);
+  });
+});
+
+describe('a call of one message', () => {
+  it('costs one promise besides that of the handler', async () => {
+    const bed = new RunBed({ handle: async () => {} });
+    const ids = Array.from({ length: 200 }, (_, i) => `message ${i}`);
+    let promises = 0;
+    const hook = createHook({ init: (_id, type) => void (type === 'PROMISE' && promises++) }).enable();
+    bed.take(...ids);
+    await bed.outcomes();
+    hook.disable();
+
+    expect(bed.settlements).toHaveLength(ids.length);
+    // What settles all of them together makes some, too.
+    expect(promises).toBeLessThan(2.5 * ids.length);
   });
 });

@@ -178,6 +178,15 @@ describe('PartitionRun with batches', () => {
       expect(bed.pipeline.run.running.size).toBe(0);
     });
 
+    it('settles what is decided already while another check takes its time', async () => {
+      const bed = new RunBed({ batch: 10, settings: { expireAfter: 10 } });
+      bed.lookUp = async () => new Promise(() => {});
+      bed.hand(bed.delivery('late', { late: 11 }), bed.delivery('crashed', { attempt: 4 }), bed.delivery('a'));
+
+      expect(await bed.outcomes()).toEqual([['late', 'dead']]);
+      expect(bed.called).toEqual([]);
+    });
+
     it('and does not call with what was given back while a check took its time', async () => {
       const bed = new RunBed({ batch: 10 });
       const answers: ((stored: StoredMessage | undefined) => void)[] = [];
