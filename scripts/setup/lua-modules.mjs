@@ -54,7 +54,8 @@ function parsed(file, text) {
 export function parseModule(file, text) {
   const module = parseLua(file, text);
   const names = new NameChecker(file, module.exports);
-  for (const each of [...module.needs, ...namesUsedBy(module)]) names.declare(each, { counts: false });
+  for (const each of module.needs) names.declare(each, { counts: false, isLent: true });
+  for (const each of namesUsedBy(module)) names.declare(each, { counts: false });
   names.check(module.body);
   const exports = module.exports.map(({ name, line }) => {
     const local = names.find(name);

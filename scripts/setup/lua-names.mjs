@@ -44,16 +44,17 @@ export class NameChecker {
    * Declares a local.
    *
    * @param {{ name: string, line: number }} named
-   * @param {{ counts?: boolean, isHidden?: boolean, isGlobal?: boolean }} as counts: it takes one of the places of this function;
-   *   isHidden: it is there, but not shown to this file; isGlobal: it is no local
+   * @param {{ counts?: boolean, isHidden?: boolean, isGlobal?: boolean, isLent?: boolean }} as counts: it takes one of the places of this
+   *   function; isHidden: it is there, but not shown to this file; isGlobal: it is no local; isLent: it is another file's, which reads what
+   *   is assigned to it here
    */
-  declare({ name, line }, { counts = true, isHidden = false, isGlobal = false } = {}) {
+  declare({ name, line }, { counts = true, isHidden = false, isGlobal = false, isLent = false } = {}) {
     const scope = this.#scopes.at(-1);
     const isOutermost = this.#scopes.length === 1;
     if (isOutermost && scope.has(name) && name !== NOBODY) refuse(this.#file, line, `'${name}' is declared already`);
     const isExported = isOutermost && this.#exported.has(name);
     const depth = this.#functions.length - 1;
-    scope.set(name, { name, line, depth, isUsed: false, isExported, isHidden, isGlobal });
+    scope.set(name, { name, line, depth, isUsed: false, isExported, isHidden, isGlobal, isLent });
     if (counts && !isExported && !isGlobal) this.#take(1, line);
   }
 
@@ -128,7 +129,7 @@ export class NameChecker {
       if (!found && isRead && FOUND.has(name)) return;
       refuse(this.#file, loc.start.line, `'${name}' is not declared`);
     }
-    if (isRead) found.isUsed = true;
+    if (isRead || found.isLent) found.isUsed = true;
     if (found.isGlobal) return;
     for (const { upvalues, line } of this.#functions.slice(found.depth + 1)) {
       upvalues.add(found);

@@ -29,6 +29,7 @@ import { pauseContract } from './pause.contract.js';
 import { peekContract } from './peek.contract.js';
 import { permitsContract } from './permits.contract.js';
 import { publishContract } from './publish.contract.js';
+import { publishBatchContract } from './publish-batch.contract.js';
 import { publishDuplicateContract } from './publish-duplicate.contract.js';
 import { replicasContract } from './replicas.contract.js';
 import { repeatContract } from './repeat.contract.js';
@@ -49,6 +50,7 @@ export function describeBroker(name: string, openBroker: OpenBroker): void {
   describe(`the contract of a broker: ${name}`, () => {
     const it = brokerTest(openBroker);
     publishContract(it);
+    publishBatchContract(it);
     publishDuplicateContract(it);
     debounceContract(it);
     claimContract(it);

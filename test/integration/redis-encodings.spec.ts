@@ -80,3 +80,70 @@ describe('how Redis keeps what is in flight', () => {
     expect(rest.filter(({ storedId }) => storedId !== 'failed').every(({ attempt }) => attempt === 1)).toBe(true);
   });
 });
+
+describe('how Redis keeps what was published', () => {
+  let bed: RedisBed;
+  beforeEach(async () => {
+    bed = await openRedisBed(inject('redisUrl'));
+  });
+  afterEach(() => bed.close());
+
+  /** Two messages of each key, with a tag. */
+  async function publish(count: number, order?: 'continue'): Promise<string[]> {
+    const ids = idsOf(count).map((id, i) => `${id}\0key ${i % (count / 2)}`);
+    const messages = ids.map((id) => message(id, { onDuplicate: 'impossible', tags: order && ['tag'] }));
+    await bed.broker.messages.publish(bed.partition, bed.nextCall(), messages, { order });
+    return ids.toSorted();
+  }
+
+  async function encodings(...keys: string[]): Promise<unknown[]> {
+    return Promise.all(keys.map((key) => bed.redis.object('ENCODING', key)));
+  }
+
+  it('becomes tables with a large call, and contains only the messages', async () => {
+    const { redis, keys } = bed;
+    const ids = await publish(MANY);
+
+    expect(await encodings(keys.scheduled, keys.keyed)).toEqual(['skiplist', 'skiplist']);
+    expect((await redis.zrange(keys.scheduled, '0', '-1')).toSorted()).toEqual(ids);
+    expect((await redis.zrange(keys.keyed, '0', '-1')).toSorted()).toEqual(ids);
+  });
+
+  it('has those in `keyed` that have keys of their own', async () => {
+    const ids = idsOf(MANY).map((id, i) => (i % 3 === 0 ? id : `${id}\0key`));
+    await bed.broker.messages.publish(
+      bed.partition,
+      bed.nextCall(),
+      ids.map((id) => message(id, { onDuplicate: 'impossible' })),
+    );
+
+    expect(await bed.redis.zrange(bed.keys.keyed, '0', '-1')).toEqual(ids.filter((id) => id.includes('\0')).toSorted());
+  });
+
+  it('does so with its order and its tags', async () => {
+    const { redis, keys } = bed;
+    const ids = await publish(MANY, 'continue');
+    const [scheduled, blocked] = await Promise.all(
+      [keys.scheduled, keys.blocked].map((key) => redis.zrange(key, '0', '-1')),
+    );
+
+    expect(await encodings(keys.scheduled, keys.blocked, keys.keyed, keys.tagged)).toEqual(Array(4).fill('skiplist'));
+    expect(await encodings(keys.places, keys.tags)).toEqual(['hashtable', 'hashtable']);
+    expect([...(scheduled ?? []), ...(blocked ?? [])].toSorted()).toEqual(ids);
+    expect((await redis.hkeys(keys.tags)).toSorted()).toEqual(ids);
+    expect((await redis.zrange(keys.tagged, '0', '-1')).toSorted()).toEqual(ids.map((id) => `tag\0${id}`));
+    expect(
+      (await redis.hkeys(keys.places)).filter((field) => !/^(?:place|head):|^(?:mode|arrivals)$/.test(field)),
+    ).toEqual([]);
+    expect(await redis.zcard(keys.queues)).toBe(MANY / 2);
+  });
+
+  it('stays compact if calls are small', async () => {
+    await publish(4, 'continue');
+    const { scheduled, places, tags } = bed.keys;
+
+    const [ofScheduled, ofPlaces, ofTags] = await encodings(scheduled, places, tags);
+    expect(ofScheduled).not.toBe('skiplist');
+    expect([ofPlaces, ofTags]).not.toContain('hashtable');
+  });
+});

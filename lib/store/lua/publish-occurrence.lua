@@ -28,8 +28,9 @@
 local asked = redis.call('HMGET', meta, 'finished', 'tagged')
 local had_tags = asked[2]
 asked[2] = had_tags or tag_lists ~= ''
--- @use order-of-topic (is_ordered)
--- @use publish-one
+local is_ordered = order_mode ~= ''
+-- @use order-of-topic
+-- @use publish-one (publish_one)
 -- @use answered (earlier_answer)
 -- @use types (assert_sets, assert_hashes)
 -- @use schedule (schedule_parts, is_score)
@@ -83,4 +84,8 @@ local behind_time = string.match(envelope, '^%[%d+(,.*)$')
 ARGV[FIRST + 1] = behind_time and string.format('[%d', now_up) .. behind_time or envelope
 move_on(state)
 
--- @use publish
+-- @use publish-begin (total)
+local publish_later = publish_one
+local created, statuses, kept, is_new, first_due = total, '', '', false, nil
+-- @use publish-each
+-- @use publish-end

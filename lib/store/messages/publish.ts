@@ -55,8 +55,8 @@ const ON_DUPLICATE: Readonly<Record<NewMessage['onDuplicate'], string>> = {
 /** Stands for no longest wait. */
 const NO_MAX_WAIT = -1;
 
-/** Data of a new message beside its id and its envelope. */
-type MessageColumns = Omit<NewMessage, 'storedId' | 'envelope'>;
+/** Data of a new message beside its envelope. */
+type MessageColumns = Omit<NewMessage, 'envelope'>;
 
 /** @throws InvalidArgumentError if it is not a time */
 export function assertDue(due: DueTime): void {
@@ -64,7 +64,7 @@ export function assertDue(due: DueTime): void {
 }
 
 /** @throws InvalidArgumentError if a due time is not a time, or a longest wait not a length of time: then nothing may be sent */
-export function assertMessages(messages: readonly MessageColumns[]): void {
+export function assertMessages(messages: readonly NewMessage[]): void {
   for (const { due, maxWait } of messages) {
     assertDue(due);
     if (maxWait !== undefined) assertLength('The longest wait', maxWait);
@@ -84,11 +84,13 @@ export function encodeColumns(messages: readonly MessageColumns[]): string {
   const onDuplicates = oneOrAll(messages, (a, b) => a.onDuplicate === b.onDuplicate);
   const dueSpecs = dues.map(({ due }) => encodeDueTime(due)).join(',');
   const letters = onDuplicates.map(({ onDuplicate }) => ON_DUPLICATE[onDuplicate]).join('');
+  const ownKeys = oneOrAll(messages, (a, b) => hasOwnKey(a) === hasOwnKey(b));
+  const keyDigits = ownKeys.map((message) => (hasOwnKey(message) ? 1 : 0)).join('');
   const maxWaits = messages.some(({ maxWait }) => maxWait !== undefined)
     ? messages.map(({ maxWait = NO_MAX_WAIT }) => maxWait).join(',')
     : '';
   const tagLists = messages.some(({ tags }) => tags) ? messages.map(({ tags = [] }) => encodeTags(tags)).join('') : '';
-  return `${dueSpecs}\n${letters}\n${maxWaits}\n${tagLists}`;
+  return `${dueSpecs}\n${letters}\n${keyDigits}\n${maxWaits}\n${tagLists}`;
 }
 
 function encodeTags(tags: readonly string[]): string {
@@ -109,9 +111,16 @@ function oneOrAll(
   return first && messages.every((message) => areAlike(message, first)) ? [first] : messages;
 }
 
+function hasOwnKey({ storedId }: MessageColumns): boolean {
+  return storedId.includes('\0');
+}
+
 function isSame(a: DueTime, b: DueTime): boolean {
   return 'after' in a ? 'after' in b && a.after === b.after : 'at' in b && a.at === b.at;
 }
+
+/** Digit of a message of a call of which all were created, which has no digits. */
+const CREATED = '1';
 
 /** Statuses by the digit that the script answers. */
 const PUBLISH_STATUS = ['created', 'created', 'rejected', 'ignored', 'replaced'] as const;
@@ -124,7 +133,7 @@ export function publishResults([answer]: Reply, messages: readonly NewMessage[])
   const [base, statuses = '', kept = '', isNew] = String(answer).split(' ');
   const keptDues = kept.split(',').values();
   const results = messages.map(({ due, maxWait }, i): PublishResult => {
-    const digit = statuses[i] as string;
+    const digit = statuses[i] ?? CREATED;
     const finishedAs = REJECTED_AS[digit];
     if (finishedAs) return { status: 'rejected', dueAt: Number(keptDues.next().value), finishedAs };
     const status = PUBLISH_STATUS[Number(digit) as 1 | 2 | 3 | 4];

@@ -35,7 +35,8 @@ export type OccurrenceResult =
   /** Owner that is stored instead; `undefined` if none is. */
   | { readonly status: 'not-owner'; readonly owner: Owner | undefined };
 
-const CREATED = '1';
+/** Statuses of a publish whose only message was created. */
+const CREATED = '';
 
 const OCCURRENCE_RESULT = {
   2: { status: 'changed' },

@@ -126,7 +126,7 @@ export class ScheduleStore {
     const given = {
       ...this.#scripts.named(partition, call),
       order_mode: order ?? '',
-      columns: encodeColumns([{ due: { at: dueAt }, onDuplicate: 'ignore', tags }]),
+      columns: encodeColumns([{ storedId, due: { at: dueAt }, onDuplicate: 'ignore', tags }]),
       claimant: owner,
       schedule: id,
       expected,

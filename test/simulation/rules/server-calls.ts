@@ -136,9 +136,9 @@ function* publishesOf(about: ServerCall, reply: readonly unknown[]): Generator<P
   const { rest, columns } = about.call.given as { rest: readonly string[]; columns: string };
   const [, statuses = '', kept = ''] = String(reply[0]).split(' ');
   const dues = kept.split(',').values();
-  const waits = columns.split('\n')[2]?.split(',') ?? [];
-  for (let n = 0; n < statuses.length; n++) {
-    const isStored = statuses[n] === '1' || statuses[n] === '4';
+  const waits = columns.split('\n')[3]?.split(',') ?? [];
+  for (let n = 0; 2 * n < rest.length; n++) {
+    const isStored = ['1', '4', undefined].includes(statuses[n]);
     const dueAt = !isStored || Number(waits[n] ?? -1) >= 0 ? Number(dues.next().value) : undefined;
     yield { ...about, id: fromStoredId(String(rest[2 * n])).id, dueAt, isStored };
   }

@@ -77,6 +77,14 @@ describe('a Lua script', () => {
     );
   });
 
+  it('has a module that only assigns what it needs, since others read it', () => {
+    const modules = { step: '-- Adopts.\n-- @needs first\n\nfirst = 2\n' };
+
+    expect(body('local first = 1\n-- @use step\nreturn { owner, first }', modules).source).toBe(
+      ['local owner = KEYS[1]', 'local first = 1', 'do', 'first = 2', 'end', 'return { owner, first }', ''].join('\n'),
+    );
+  });
+
   it('has a module where alone it is needed: in a clause of an `if`', () => {
     const modules = { tags: TAGS, step: '-- Stops.\n-- @use tags (carries)\n\nif carries() then return 2 end\n' };
 

@@ -3,7 +3,7 @@
 -- @exports REMEMBER_MS, earlier_answer, remember
 -- @needs answered, sequence
 
-local REMEMBER_MS = 120000
+local REMEMBER_MS = '120000'
 
 local function earlier_answer()
   local stored = redis.call('GET', answered)

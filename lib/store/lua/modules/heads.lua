@@ -4,4 +4,7 @@
 local function head_field(key) return 'head:' .. key end
 
 -- Returns the key behind the id; the id itself if there is none.
-local function key_of(id) return string.match(id, '%z(.*)$') or id end
+local function key_of(id)
+  local at = string.find(id, '\0', 1, true)
+  return at and string.sub(id, at + 1) or id
+end

@@ -8,16 +8,17 @@
 --   head:<key>  stored id of the head
 --   place:<id>  '<arrival> <deliveries>' of a message when it was placed; it has begun if there were more deliveries since
 -- Use this before anything is written.
--- @exports place_of, reserve_arrivals, leads, promote, line_up_in_order, leave_order
+-- @exports PLACE, place_of, reserve_arrivals, displace, leads, promote, line_up_in_order, leave_order
 -- @needs scheduled, inflight, dead, blocked, queues, places, deliveries, order_mode
 -- @use times (MAX_TIME, to_time)
 -- @use record (parse_record)
 -- @use heads (head_field, key_of)
 -- @use queues (in_queue, id_in_queue)
 
-local PLACE, MOST_DROPPED = 'place:', 10
+local PLACE = 'place:'
+local MOST_DROPPED = 10
 
-local place_of, reserve_arrivals, leads, promote, line_up_in_order, leave_order
+local place_of, reserve_arrivals, displace, leads, promote, line_up_in_order, leave_order
 if order_mode then
   for _, key in ipairs({ scheduled, inflight, dead, blocked, queues }) do redis.call('ZCARD', key) end
   redis.call('HLEN', places)
@@ -33,21 +34,14 @@ if order_mode and order_mode ~= 'limits' then
     if nth and nth <= MAX_TIME then return nth, delivered end
   end
 
-  local arrival, reserved = 0, 0
-  -- Reserves the numbers for the next `n` messages that are placed, with one command.
+  -- Reserves numbers for the next `n` messages that are placed. Returns the one before the first of them.
   function reserve_arrivals(n)
     local last = redis.pcall('HINCRBY', places, 'arrivals', n)
     if type(last) == 'table' or last < n or last > MAX_TIME then
       last = n
       redis.call('HSET', places, 'arrivals', n)
     end
-    arrival, reserved = last - n, n
-  end
-
-  local function next_arrival()
-    if reserved == 0 then reserve_arrivals(1) end
-    arrival, reserved = arrival + 1, reserved - 1
-    return arrival
+    return last - n
   end
 
   local function schedule_head(id, due, ...)
@@ -72,7 +66,7 @@ if order_mode and order_mode ~= 'limits' then
   end
 
   -- Makes room for a message that is due before the head of its key, if the head has not begun. Returns whether it has.
-  local function displace(head, due)
+  function displace(head, due)
     local score = redis.call('ZSCORE', scheduled, head)
     if not score or due >= tonumber(score) then return false end
     local nth, delivered = place_of(head)
@@ -91,7 +85,7 @@ if order_mode and order_mode ~= 'limits' then
   -- Gives a place to a message that is in no set and had the given number of deliveries. Returns its due time if it is the head of its key
   -- now, else nil.
   function line_up_in_order(id, due, delivered)
-    local nth, key = next_arrival(), key_of(id)
+    local nth, key = reserve_arrivals(1) + 1, key_of(id)
     local place = string.format('%d %d', nth, delivered)
     local head = redis.call('HGET', places, head_field(key))
     if head and head ~= id and leads(head, key) and not displace(head, due) then

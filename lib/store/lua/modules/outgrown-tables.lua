@@ -3,25 +3,20 @@
 -- moves something that no cache of the processor holds: with some hundred thousand entries that costs more than all else.
 -- So publishing gets it over with: shortly after the size has passed a power of two, each new message makes some more accesses,
 -- to an entry that does not exist. Smaller tables stay in the caches.
--- @exports hasten_moves
--- @needs messages, scheduled
+-- @needs messages, scheduled, created
+-- @use publish-begin (stored)
 
 local LEAST_SIZE, MORE_ACCESSES, SHORTLY = 65536, 4, 1 / 8
 -- No stored id is empty.
 local NOBODY = ''
 
-local function hasten_move(command, key, size, accesses)
-  local _, exponent = math.frexp(size)
-  local outgrown = 2 ^ (exponent - 1)
-  if size - outgrown <= outgrown * SHORTLY then redis.call(command, key, unpack(accesses)) end
-end
-
--- Call this once `added` messages were stored, 200 at most.
-local function hasten_moves(added)
-  local size = redis.call('HLEN', messages)
-  if size < LEAST_SIZE then return end
+local size = stored + created
+if created > 0 and size >= LEAST_SIZE then
   local accesses = {}
-  for i = 1, added * MORE_ACCESSES do accesses[i] = NOBODY end
-  hasten_move('HDEL', messages, size, accesses)
-  hasten_move('ZREM', scheduled, redis.call('ZCARD', scheduled), accesses)
+  for i = 1, created * MORE_ACCESSES do accesses[i] = NOBODY end
+  for _, table in ipairs({ { 'HDEL', messages, size }, { 'ZREM', scheduled, redis.call('ZCARD', scheduled) } }) do
+    local _, exponent = math.frexp(table[3])
+    local outgrown = 2 ^ (exponent - 1)
+    if table[3] - outgrown <= outgrown * SHORTLY then redis.call(table[1], table[2], unpack(accesses)) end
+  end
 end

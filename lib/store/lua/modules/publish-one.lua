@@ -1,5 +1,5 @@
 -- Publishes one message by itself.
--- @exports CREATED, REPLACED, enqueue, publish_one
+-- @exports publish_one
 -- @needs scheduled, messages, deliveries, dead, errors, keyed, blocked, finished, endings, order_mode, is_ordered
 -- @use now (now, now_up)
 -- @use times (to_time)
@@ -15,10 +15,8 @@
 -- @use lines (line_up, leave_line)
 -- @use move (move)
 -- @use earliest (note)
+-- @use publish-status (CREATED, REPLACED, REJECTED, IGNORED, REJECTED_AS)
 
-local CREATED, REPLACED = '1', '4'
-local REJECTED, IGNORED = '2', '3'
-local REJECTED_AS = { a = '5', c = '6', d = '7' }
 -- Most bytes of endings that are read.
 local MOST_READ = 262144
 

@@ -1,21 +1,23 @@
 -- Messages are found by their tags. `tags` has those of each message that carries some: stored id -> tags, with NUL between them; `tagged` has '<tag> NUL <stored id>' for
 -- each of them, all with score 0. meta has `tagged`, which is asked[2], once a message was published with tags: until then tags are not looked up.
 -- Use this before anything is written.
--- @exports has_tags, MANY_MEMBERS, split_tags, carries, untag, list_tagged
+-- @exports has_tags, tag_count, MOST_TAGS, MANY_MEMBERS, carries, untag, list_tagged
 -- @needs tags, tagged, asked
 
 local MOST_TAGS = 8
 local MANY_MEMBERS = 400
 local has_tags = asked[2]
 
-local split_tags, carries, untag, list_tagged
+-- Messages with tags; nil if they are not looked up.
+local tag_count
+local carries, untag, list_tagged
 -- Other partitions do without all this.
 if has_tags then
-  redis.call('HLEN', tags)
+  tag_count = redis.call('HLEN', tags)
   redis.call('ZCARD', tagged)
 
   -- Reads stored tags, written by any program.
-  function split_tags(text)
+  local function split_tags(text)
     local result = {}
     for tag in string.gmatch(text, '[^%z]+') do
       result[#result + 1] = tag

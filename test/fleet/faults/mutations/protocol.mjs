@@ -16,16 +16,16 @@ export const protocolMutations = [
   },
   {
     guard: 'memory of the last call: a repeated publish does not count as a second one',
-    file: 'store/lua/modules/publish.lua',
+    file: 'store/lua/modules/publish-begin.lua',
     find: 'local answer = earlier_answer()',
     replace: 'local answer = earlier_answer() and nil',
     scenario: 'lost-replies',
   },
   {
     guard: 'existence check: an id that exists is not published again',
-    file: 'store/lua/modules/publish.lua',
-    find: 'elseif known and (known[total] or known[id] or ended and ended[total]) then',
-    replace: 'elseif ended and false then',
+    file: 'store/lua/modules/publish-begin.lua',
+    find: 'if known and (known[n] or known[id] or ended and ended[n]) or waits and waits[n] then',
+    replace: 'if ended and false or waits and waits[n] then',
     scenario: 'twice-published',
   },
   {
