@@ -1,6 +1,6 @@
 import { isError } from '../checks/kinds.js';
 import type { Broker } from '../store/broker.interface.js';
-import { PROTOCOL_VERSION } from '../store/fleet/topic-config.js';
+import { PROTOCOL_VERSION, SPOKEN, isSpoken } from '../store/fleet/topic-config.js';
 import type { DoctorFinding } from '../store/inspection.interface.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
@@ -62,10 +62,10 @@ async function findForeignTopics(broker: Broker): Promise<DoctorFinding> {
   const configs = await broker.fleet.configsOf(topics);
   const foreign = topics.flatMap((topic, i) => {
     const { protocol = PROTOCOL_VERSION } = configs[i] ?? {};
-    return protocol === PROTOCOL_VERSION ? [] : [`'${topic}' (protocol ${protocol})`];
+    return isSpoken(protocol) ? [] : [`'${topic}' (protocol ${protocol})`];
   });
   if (foreign.length === 0) {
-    const message = `Of ${topics.length} topics under this prefix, all speak protocol ${PROTOCOL_VERSION}.`;
+    const message = `Of ${topics.length} topics under this prefix, all speak a protocol that this version speaks: ${SPOKEN}.`;
     return { check: 'topics', level: 'ok', message, advice: '' };
   }
   const named = foreign.slice(0, MAX_NAMED).join(', ') + (foreign.length > MAX_NAMED ? ', …' : '');
@@ -73,7 +73,7 @@ async function findForeignTopics(broker: Broker): Promise<DoctorFinding> {
     check: 'topics',
     level: 'error',
     message:
-      `Of ${topics.length} topics under this prefix, ${foreign.length} do not speak protocol ${PROTOCOL_VERSION} of this version: ` +
+      `Of ${topics.length} topics under this prefix, ${foreign.length} speak none that this version speaks, ${SPOKEN}: ` +
       `${named}. Processes of this version do not boot with them.`,
     advice: 'Use the version of this library that wrote them until they are empty, or another prefix.',
   };

@@ -1,4 +1,5 @@
 import type { SessionRecord } from '../store/fleet/sessions.js';
+import { PROTOCOL_BEFORE, PROTOCOL_VERSION } from '../store/fleet/topic-config.js';
 
 /** Session lengths after which a session that is over is forgotten: by then every process has seen its end. */
 const FORGOTTEN_AFTER = 3;
@@ -35,6 +36,8 @@ export interface LiveSession {
   readonly id: string;
   /** Name of the list of topics that it handles. */
   readonly digest: string;
+  /** Version of the protocol that it speaks. */
+  readonly protocol: number;
 }
 
 /**
@@ -52,15 +55,21 @@ export class FleetView {
   #lookedAt = -Infinity;
   #live: readonly LiveSession[];
 
-  constructor(own: LiveSession, { heartbeat, length }: SessionTimes) {
-    this.#own = { ...own, length };
+  constructor(own: Omit<LiveSession, 'protocol'>, { heartbeat, length }: SessionTimes) {
+    this.#own = { ...own, protocol: PROTOCOL_VERSION, length };
     this.#heartbeat = heartbeat;
-    this.#live = [own];
+    this.#live = [this.#own];
   }
 
   /** Live processes, this one included, sorted by name; a new array whenever they change. */
   get live(): readonly LiveSession[] {
     return this.#live;
+  }
+
+  /** Whether all live processes speak the protocol of this one; `undefined` before an answer has shown the others. */
+  get allSpeakOurs(): boolean | undefined {
+    if (this.#lookedAt === -Infinity) return undefined;
+    return this.#live.every(({ protocol }) => protocol >= PROTOCOL_VERSION);
   }
 
   /** @param digest names the list of topics that this process handles from now on */
@@ -149,8 +158,10 @@ export class FleetView {
     const live: LiveSession[] = [this.#own];
     for (const [id, sighting] of this.#sightings) {
       const { record, isStored } = sighting;
-      if (record && !record.left && !this.#isOver(sighting)) live.push({ id, digest: record.digest });
-      else if (!isStored && this.#isOver(sighting, FORGOTTEN_AFTER)) this.#sightings.delete(id);
+      if (record && !record.left && !this.#isOver(sighting)) {
+        const { digest, protocol = PROTOCOL_BEFORE } = record;
+        live.push({ id, digest, protocol });
+      } else if (!isStored && this.#isOver(sighting, FORGOTTEN_AFTER)) this.#sightings.delete(id);
     }
     live.sort((a, b) => (a.id < b.id ? -1 : 1));
     const hasChanged =

@@ -3,6 +3,7 @@ import type { Unsubscribe } from '../store/driver.interface.js';
 import type { Owner } from '../store/fleet/owner.js';
 import type { Heartbeat, SessionRecord } from '../store/fleet/sessions.js';
 import { MAX_RELEASED, type SessionSignal } from '../store/fleet/signals.js';
+import { PROTOCOL_VERSION } from '../store/fleet/topic-config.js';
 import type { Partition } from '../store/partition.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
@@ -134,9 +135,20 @@ export class Session implements Startable {
     return this.#live;
   }
 
-  /** Returns the live processes that handle a topic. */
-  handlersOf(topic: string): string[] {
-    return this.#view.live.flatMap(({ id, digest }) => (this.#handles(digest, topic) ? [id] : []));
+  /** Whether all live processes speak the protocol of this one; `undefined` before the first answer. */
+  get allSpeakOurs(): boolean | undefined {
+    return this.#view.allSpeakOurs;
+  }
+
+  /**
+   * Returns the live processes that handle a topic.
+   *
+   * @param spoken protocol of the topic: a process that does not speak it cannot handle it. @defaultValue any
+   */
+  handlersOf(topic: string, spoken = 0): string[] {
+    return this.#view.live.flatMap(({ id, digest, protocol }) =>
+      protocol >= spoken && this.#handles(digest, topic) ? [id] : [],
+    );
   }
 
   /** Whether this process handles a topic. */
@@ -304,7 +316,7 @@ export class Session implements Startable {
   }
 
   #heartbeat({ digest }: OwnTopics): Heartbeat {
-    return { session: this.id, count: ++this.#count, length: this.#length, digest };
+    return { session: this.id, count: ++this.#count, length: this.#length, digest, protocol: PROTOCOL_VERSION };
   }
 
   /** Announces that the session is new in Redis (this process has just booted, or Redis has lost it), or handles other topics now. */

@@ -1,7 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Broker } from '../store/broker.interface.js';
 import type { TopicLimits } from '../store/deliveries/limits.js';
-import type { TopicConfig, TopicOrder, TopicTerms } from '../store/fleet/topic-config.js';
+import {
+  PROTOCOL_BEFORE,
+  PROTOCOL_VERSION,
+  type TopicConfig,
+  type TopicOrder,
+  type TopicTerms,
+} from '../store/fleet/topic-config.js';
 import type { TopicHandling } from '../store/fleet/topic-handling.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { ConfigurationError } from '../errors/options.errors.js';
@@ -22,7 +28,7 @@ const ORDERS = {
 } as const satisfies Readonly<Record<TopicOrder | 'none', string>>;
 
 export interface TopicRegistryOptions {
-  readonly store: Pick<Broker, 'fleet'>;
+  readonly store: Pick<Broker, 'fleet' | 'isOfOneVersion'>;
   readonly clock: Clock;
   readonly settingsOf: (topic: string) => TopicSettings;
   /** Called if a topic turns out to have another number of partitions than this process works with. */
@@ -43,11 +49,12 @@ export interface LimitsChange {
   readonly text: string;
 }
 
-/** Holds what this process knows of each topic: its settings, how many partitions it has, its order and its limits. */
+/** Holds what this process knows of each topic: its settings, how many partitions it has, its protocol, its order and its limits. */
 export class TopicRegistry {
   readonly #options: TopicRegistryOptions;
   readonly #settings = new Map<string, TopicSettings>();
   readonly #partitions = new Map<string, number>();
+  readonly #protocols = new Map<string, number>();
   readonly #orders = new Map<string, TopicOrder>();
   readonly #limits = new Map<string, TopicLimits>();
   readonly #handling = new Map<string, TopicHandling>();
@@ -55,9 +62,12 @@ export class TopicRegistry {
   readonly #restoring = new Map<string, Promise<void>>();
   /** Restores that run after those. */
   readonly #toRestore = new Map<string, Promise<void>>();
+  /** Protocol that all processes of the fleet speak. */
+  #spoken = PROTOCOL_BEFORE;
 
   constructor(options: TopicRegistryOptions) {
     this.#options = options;
+    this.allSpeakOurs(options.store.isOfOneVersion ?? false);
   }
 
   settings(topic: string): TopicSettings {
@@ -74,6 +84,26 @@ export class TopicRegistry {
   /** Returns its number of partitions; `undefined` if this process has not asked yet. */
   knownPartitions(topic: string): number | undefined {
     return this.#partitions.get(topic);
+  }
+
+  /** Returns the protocol that it spoke when this process last looked; `undefined` if this process has not asked yet. */
+  knownProtocol(topic: string): number | undefined {
+    return this.#protocols.get(topic);
+  }
+
+  /** Topics that speak another protocol than all processes do, and are to be {@link restore | raised}. */
+  get behind(): string[] {
+    return [...this.#protocols].flatMap(([topic, protocol]) => (protocol < this.#spoken ? [topic] : []));
+  }
+
+  /** Call this when it is known whether all processes of the fleet speak the protocol of this one. */
+  allSpeakOurs(yes: boolean): void {
+    this.#spoken = yes ? PROTOCOL_VERSION : PROTOCOL_BEFORE;
+  }
+
+  /** Whether the deliveries of a topic may share records: neither a process beside this one nor one that boots later would not know them. */
+  mayShareRecords(topic: string): boolean {
+    return this.#spoken === PROTOCOL_VERSION && this.#protocols.get(topic) === PROTOCOL_VERSION;
   }
 
   /** Returns its order; `undefined` if it has none, or this process has not asked yet. */
@@ -103,7 +133,7 @@ export class TopicRegistry {
   }
 
   /**
-   * Reads which terms are stored.
+   * Reads which terms are stored, and which protocol.
    *
    * @returns limits that have changed
    * @throws BrokerUnavailableError
@@ -121,6 +151,7 @@ export class TopicRegistry {
       const config = await this.#saidAgain(topic, found);
       const text = describeLimits(config.limits);
       const before = describeLimits(this.#limits.get(topic));
+      this.#protocols.set(topic, config.protocol);
       this.#learnTerms(topic, config);
       if (text !== before) changes.push({ topic, limits: config.limits, text });
     }
@@ -134,7 +165,7 @@ export class TopicRegistry {
   async #saidAgain(topic: string, config: TopicConfig): Promise<TopicConfig> {
     const known = this.terms(topic);
     if (hasTerms(config) || !hasTerms(known)) return config;
-    return this.#options.store.fleet.configure(topic, config.partitions, config.order, known);
+    return this.#configure(topic, config.partitions, config.order, known);
   }
 
   /**
@@ -146,7 +177,7 @@ export class TopicRegistry {
   async partitions(topic: string): Promise<number> {
     const { partitions = DEFAULT_PARTITIONS, order } = this.settings(topic);
     const wanted = order === 'none' ? undefined : order;
-    return this.#learn(topic, await this.#options.store.fleet.configure(topic, partitions, wanted));
+    return this.#learn(topic, await this.#configure(topic, partitions, wanted));
   }
 
   /**
@@ -179,8 +210,8 @@ export class TopicRegistry {
   }
 
   /**
-   * Writes the number of partitions of a topic and its order again, since Redis may have lost them. Calls during a call are one
-   * that follows it: the one that runs may have been answered before the loss.
+   * Writes the number of partitions of a topic and its order again, since Redis may have lost them, and raises its protocol if all processes
+   * speak a later one. Calls during a call are one that follows it: the one that runs may have been answered before the loss.
    *
    * @throws BrokerUnavailableError
    */
@@ -192,11 +223,12 @@ export class TopicRegistry {
   }
 
   async #restore(topic: string): Promise<void> {
-    const { store, onChanged } = this.#options;
+    const { onChanged } = this.#options;
     const known = this.#partitions.get(topic);
     if (known === undefined) return;
     const knownOrder = this.#orders.get(topic);
-    const { partitions, order } = await store.fleet.configure(topic, known, knownOrder, this.terms(topic));
+    const { partitions, order, protocol } = await this.#configure(topic, known, knownOrder, this.terms(topic));
+    this.#protocols.set(topic, protocol);
     if (partitions === known && order === knownOrder) return;
     const difference =
       partitions === known
@@ -208,6 +240,10 @@ export class TopicRegistry {
           `it again. Give all processes the same options, and restart those that have others.`,
       ),
     );
+  }
+
+  #configure(topic: string, partitions: number, order?: TopicOrder, terms?: TopicTerms): Promise<TopicConfig> {
+    return this.#options.store.fleet.configure(topic, partitions, order, terms, this.#spoken);
   }
 
   #learn(topic: string, { partitions, protocol, order, ...terms }: TopicConfig): number {
@@ -232,6 +268,7 @@ export class TopicRegistry {
       );
     }
     this.#partitions.set(topic, partitions);
+    this.#protocols.set(topic, protocol);
     if (order) this.#orders.set(topic, order);
     this.#learnTerms(topic, terms);
     return partitions;

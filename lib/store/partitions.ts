@@ -1,5 +1,5 @@
 import type { Broker } from './broker.interface.js';
-import { PROTOCOL_VERSION, type TopicConfig } from './fleet/topic-config.js';
+import { SPOKEN, type TopicConfig, isSpoken } from './fleet/topic-config.js';
 import type { Partition } from './partition.js';
 import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 
@@ -7,10 +7,10 @@ type ConfigStore = Pick<Broker, 'fleet'>;
 
 /** @throws ConfigurationError if a topic is stored in another way than this version of the library knows */
 export function assertProtocol(topic: string, protocol: number): void {
-  if (protocol === PROTOCOL_VERSION) return;
+  if (isSpoken(protocol)) return;
   throw new ConfigurationError(
     `Topic '${topic}' was created with protocol version ${protocol}, this version of the library speaks ` +
-      `${PROTOCOL_VERSION}. Use a version that speaks ${protocol}, or another prefix.`,
+      `${SPOKEN}. Use a version that speaks ${protocol}, or another prefix.`,
   );
 }
 

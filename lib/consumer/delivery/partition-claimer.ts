@@ -1,4 +1,4 @@
-import type { ClaimRequest, ClaimResult } from '../../store/deliveries/claim.js';
+import { type ClaimRequest, type ClaimResult, SHARES_FROM } from '../../store/deliveries/claim.js';
 import { NO_TOKEN } from '../../store/deliveries/receipt.js';
 import type { Owner } from '../../store/fleet/owner.js';
 import type { Partition } from '../../store/partition.js';
@@ -275,6 +275,7 @@ export class PartitionClaimer implements Startable, Claims {
       lease,
       finished: handled.settings.finished,
       order: topics.knownOrder(partition.topic),
+      sharesFrom: !destination.settlesEach && topics.mayShareRecords(partition.topic) ? SHARES_FROM : undefined,
       succeeded: succeeded?.receipts,
       room,
       keyLimits,

@@ -118,6 +118,7 @@ export class PartitionSharing implements Startable, FleetMember {
 
   /** Works while this process starts, too: a partition that becomes free for it must not wait for the end of the start. */
   share(): void {
+    this.#raiseTopics();
     if (this.#sharing.size > 0) this.#shares.poke();
   }
 
@@ -133,9 +134,7 @@ export class PartitionSharing implements Startable, FleetMember {
     const { registry, onDataLost } = this.#options;
     this.verify();
     onDataLost();
-    for (const topic of registry.known.keys()) {
-      registry.restore(topic).catch((error: unknown) => this.#tellError(topic, error));
-    }
+    this.#restoreTopics(registry.known.keys());
   }
 
   verify(): void {
@@ -195,6 +194,21 @@ export class PartitionSharing implements Startable, FleetMember {
         begunAt = clock.now();
       }
       if (this.#sharing.has(consumer)) consumer.takeShare();
+    }
+  }
+
+  /** Raises the topics that speak an older protocol than the processes that live now. */
+  #raiseTopics(): void {
+    const { registry } = this.#options;
+    const { allSpeakOurs } = this.session;
+    if (allSpeakOurs === undefined) return;
+    registry.allSpeakOurs(allSpeakOurs);
+    this.#restoreTopics(registry.behind);
+  }
+
+  #restoreTopics(topics: Iterable<string>): void {
+    for (const topic of topics) {
+      this.#options.registry.restore(topic).catch((error: unknown) => this.#tellError(topic, error));
     }
   }
 

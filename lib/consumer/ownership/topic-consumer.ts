@@ -87,10 +87,10 @@ export class TopicConsumer {
   /** Compares what this process holds with its share, and begins to take and to give up what differs. */
   takeShare(): void {
     if (this.#left) return;
-    const { session } = this.#handling;
+    const { session, topics } = this.#handling;
     if (session.live !== this.#fleet) {
       this.#fleet = session.live;
-      const handlers = session.handlersOf(this.topic);
+      const handlers = session.handlersOf(this.topic, topics.knownProtocol(this.topic));
       const owners = handlers.length > 0 ? assignPartitions(this.topic, this.partitions, handlers) : [];
       for (let index = 0; index < this.partitions; index++) {
         if (owners[index] === session.id) this.#ownership(index).take();

@@ -45,6 +45,7 @@ export const GATHERING = 20;
  * once it has something and nothing more is being claimed.
  */
 export class Receivers implements Destination {
+  readonly settlesEach = true;
   readonly #clock: Clock;
   readonly #slots: Pick<HandlerSlots, 'resize'>;
   readonly #found: () => Promise<void>;

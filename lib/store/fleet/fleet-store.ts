@@ -25,6 +25,7 @@ import {
 import { type FleetSignal, encodeSessionSignal } from './signals.js';
 import {
   MAX_PROTOCOL,
+  PROTOCOL_BEFORE,
   PROTOCOL_VERSION,
   type TopicConfig,
   type TopicOrder,
@@ -32,6 +33,7 @@ import {
   decodeTopicConfig,
   encodeLimits,
   encodeTopicConfig,
+  isSpoken,
   topicConfigOf,
 } from './topic-config.js';
 import { encodeHandling } from './topic-handling.js';
@@ -65,13 +67,21 @@ export class FleetStore {
 
   /**
    * Fixes the number of partitions of a topic, and its order, at its first use, and returns the stored config. It is stored twice:
-   * if one copy is missing, it is written again from the other.
+   * if one copy is missing, it is written again from the other. A topic that speaks the version before is raised to `protocol`, and never
+   * lowered.
    *
    * @param partitions wanted if the topic is new
    * @param order wanted then
    * @param terms wanted then
+   * @param protocol that all processes which use the topic speak
    */
-  async configure(topic: string, partitions: number, order?: TopicOrder, terms: TopicTerms = {}): Promise<TopicConfig> {
+  async configure(
+    topic: string,
+    partitions: number,
+    order?: TopicOrder,
+    terms: TopicTerms = {},
+    protocol = PROTOCOL_VERSION,
+  ): Promise<TopicConfig> {
     let copyText: string | null;
     try {
       copyText = await this.#secondCopy(topic);
@@ -82,12 +92,14 @@ export class FleetStore {
       throw error;
     }
     const copy = decodeTopicConfig(copyText);
-    const isKnown = copy?.protocol === PROTOCOL_VERSION;
+    const isKnown = copy !== undefined && isSpoken(copy.protocol);
+    const least = isKnown ? Math.max(copy.protocol, protocol) : protocol;
     const { limits, handling } = isKnown && (copy.limits ?? copy.handling) ? copy : terms;
     const reply = await this.#driver.run('configure', this.#keys.topic(topic), {
       partitions: isKnown ? copy.partitions : partitions,
       max_partitions: MAX_PARTITIONS,
-      protocol: PROTOCOL_VERSION,
+      protocol: least,
+      raised: least === PROTOCOL_VERSION ? PROTOCOL_BEFORE : '',
       max_protocol: MAX_PROTOCOL,
       order: (isKnown ? copy.order : order) ?? '',
       limits: encodeLimits(limits),

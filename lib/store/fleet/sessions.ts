@@ -12,6 +12,8 @@ export interface Heartbeat {
   readonly length: number;
   /** Name of the list of topics that it handles; see `rememberTopics`. */
   readonly digest: string;
+  /** Version of the protocol that the process speaks. @defaultValue 2, whose processes do not say it */
+  readonly protocol?: number | undefined;
 }
 
 /**
@@ -45,12 +47,14 @@ export type AcquireResult =
   /** The owner that is stored instead; `undefined` if none is. */
   | { readonly acquired: false; readonly owner: Owner | undefined };
 
-/** Format: count, time, length, digest, and then whether the process has left; a later version may have put more words there. */
+/** Format: count, time, length, digest, and then the protocol and whether the process has left; a later version may have put more words there. */
 const SESSION = /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\S+)((?: \S+)*)$/;
 
+const PROTOCOL = / p(\d{1,7})(?: |$)/;
+
 /** @param at time of the heartbeat, epoch milliseconds */
-export function encodeSession({ count, length, digest }: Heartbeat, at: number): string {
-  return `${count} ${Math.round(at)} ${Math.round(length)} ${digest}`;
+export function encodeSession({ count, length, digest, protocol }: Heartbeat, at: number): string {
+  return `${count} ${Math.round(at)} ${Math.round(length)} ${digest}${protocol === undefined ? '' : ` p${protocol}`}`;
 }
 
 export function encodeLeftSession(heartbeat: Heartbeat, at: number): string {
@@ -63,12 +67,14 @@ export function decodeSessions(fields: Readonly<Record<string, string>>): Sessio
   for (const [session, record] of Object.entries(fields)) {
     const [, count, at, length, digest, rest = ''] = SESSION.exec(record) ?? [];
     if (digest === undefined) continue;
+    const [, protocol] = PROTOCOL.exec(rest) ?? [];
     sessions.push({
       session,
       count: Number(count),
       at: Number(at),
       length: Number(length),
       digest,
+      protocol: protocol === undefined ? undefined : Number(protocol),
       left: rest.split(' ').includes('left'),
     });
   }

@@ -3,7 +3,17 @@ import type { TopicLimits } from '../deliveries/limits.js';
 import { type TopicHandling, decodeHandling, encodeHandling } from './topic-handling.js';
 
 /** Version of the layout of keys and records; stored with each topic and compared at boot. */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
+
+/** Version that this one speaks too, so that processes of both can work side by side. */
+export const PROTOCOL_BEFORE = 2;
+
+/** The versions that this one speaks, for messages. */
+export const SPOKEN = `${PROTOCOL_BEFORE} and ${PROTOCOL_VERSION}`;
+
+export function isSpoken(protocol: number): boolean {
+  return protocol === PROTOCOL_BEFORE || protocol === PROTOCOL_VERSION;
+}
 
 export interface TopicConfig {
   readonly partitions: number;

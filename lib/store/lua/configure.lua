@@ -1,7 +1,7 @@
--- Fixes a topic's number of partitions, and whether it is ordered, at its first use.
+-- Fixes a topic's number of partitions, and whether it is ordered, at its first use, and raises its protocol.
 --
 -- KEYS  config HASH
--- ARGV  partitions, max_partitions, protocol (version), max_protocol, order ('' none, or continue or block), limits ('' for none),
+-- ARGV  partitions, max_partitions, protocol (version), raised (version that is raised to it; '' none), max_protocol, order ('' none, or continue or block), limits ('' for none),
 --       handling ('' for the defaults),
 --       is_known (1 this is the second copy of what was stored, which mends what cannot be read | 0 it is only wanted)
 -- Reply {now_us, partitions, protocol version, order, limits, handling}: what is stored, as text; '' for none
@@ -36,5 +36,9 @@ if (limits ~= '' or handling ~= '') and not redis.call('HGET', config, 'limits')
 end
 
 local stored_partitions, stored_protocol = fix('partitions', partitions, max_partitions), fix('protocol', protocol, max_protocol)
+if stored_protocol == raised then
+  redis.call('HSET', config, 'protocol', protocol)
+  stored_protocol = protocol
+end
 local terms = redis.call('HMGET', config, 'limits', 'handling')
 return { now_us, stored_partitions, stored_protocol, stored_order, terms[1] or '', terms[2] or '' }

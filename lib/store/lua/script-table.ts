@@ -9,7 +9,7 @@ export interface ScriptTable {
   cancel: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting finished endings tags tagged answered claims | wake_command channel sequence id seen_at seen_envelope';
   claim: 'scheduled inflight messages deliveries dead errors keyed owner meta blocked queues places running rates rated resting finished endings tags tagged handed claims | claimant sequence delivered max lease room whole_room finished_limits terms shares_from tokens ...';
   clear: 'set messages deliveries errors keyed meta scheduled inflight dead blocked queues places running resting finished endings tags tagged answered | wake_command channel sequence counter';
-  configure: 'config | partitions max_partitions protocol max_protocol order limits handling is_known';
+  configure: 'config | partitions max_partitions protocol raised max_protocol order limits handling is_known';
   'count-due': 'scheduled blocked | ...';
   'due-schedules': 'schedules occurrences | limit ahead skip';
   edit: 'scheduled blocked messages meta answered | sequence id expected envelope';
