@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { TopicLimits } from '../../lib/store/deliveries/limits.js';
-import { PROTOCOL_VERSION } from '../../lib/store/fleet/topic-config.js';
+import { PROTOCOL_BEFORE, PROTOCOL_VERSION } from '../../lib/store/fleet/topic-config.js';
 import type { TopicHandling } from '../../lib/store/fleet/topic-handling.js';
 import type { BrokerTest } from '../support/broker/broker-bed.js';
 
@@ -13,6 +13,44 @@ export function topicsContract(it: BrokerTest): void {
       expect(await bed.broker.fleet.configure(topic, 16)).toEqual({ partitions: 16, protocol: PROTOCOL_VERSION });
       expect(await bed.broker.fleet.configure(topic, 8)).toEqual({ partitions: 16, protocol: PROTOCOL_VERSION });
       expect(await bed.broker.fleet.configure(`${topic}.other`, 8)).toMatchObject({ partitions: 8 });
+    });
+  });
+
+  describe('the protocol of a topic', () => {
+    const [BEFORE, OURS] = [
+      { partitions: 4, protocol: PROTOCOL_BEFORE },
+      { partitions: 4, protocol: PROTOCOL_VERSION },
+    ];
+
+    it('is the one of its first use, is raised in both copies, and is never lowered', async ({ bed }) => {
+      const { fleet } = bed.broker;
+      const { topic } = bed.partition;
+      for (const [protocol, stored] of [
+        [PROTOCOL_BEFORE, BEFORE],
+        [PROTOCOL_VERSION, OURS],
+        [PROTOCOL_BEFORE, OURS],
+      ] as const) {
+        expect(await fleet.configure(topic, 4, undefined, {}, protocol)).toEqual(stored);
+        expect([await fleet.configOf(topic), ...(await fleet.configsOf([topic]))]).toEqual([stored, stored]);
+      }
+    });
+
+    it('can be raised by many at once', async ({ bed }) => {
+      const { fleet } = bed.broker;
+      const { topic } = bed.partition;
+      await fleet.configure(topic, 4, 'block', {}, PROTOCOL_BEFORE);
+      const raising = Array.from({ length: 20 }, async (_, i) =>
+        fleet.configure(topic, 8, undefined, {}, i % 2 === 0 ? PROTOCOL_VERSION : PROTOCOL_BEFORE),
+      );
+      await Promise.all(raising);
+
+      expect(await fleet.configsOf([topic])).toEqual([{ ...OURS, order: 'block' }]);
+      expect(await fleet.configOf(topic)).toEqual({ ...OURS, order: 'block' });
+    });
+
+    it('of a new topic is the one that all who use it speak', async ({ bed }) => {
+      const { topic } = bed.partition;
+      expect(await bed.broker.fleet.configure(topic, 4)).toEqual(OURS);
     });
   });
 

@@ -218,7 +218,7 @@ describe('the boot fails with a ConfigurationError that says what was given and 
     await bed.redis.hset(`{${bed.prefix}:jobs}:config`, 'partitions', '8', 'protocol', '99');
     const error = await bed.failingBoot({ providers: [handlerOf('jobs')] });
     expect(error).toBeInstanceOf(ConfigurationError);
-    for (const text of ["'jobs'", 'version 99', 'speaks 2']) expect(error.message).toContain(text);
+    for (const text of ["'jobs'", 'version 99', 'speaks 2 and 3']) expect(error.message).toContain(text);
     await bed.expectNothingOpen();
   });
 });

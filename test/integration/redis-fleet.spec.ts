@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { ownerOf } from '../../lib/store/fleet/owner.js';
 import type { SessionSignal } from '../../lib/store/fleet/signals.js';
-import { PROTOCOL_VERSION } from '../../lib/store/fleet/topic-config.js';
+import { PROTOCOL_BEFORE, PROTOCOL_VERSION } from '../../lib/store/fleet/topic-config.js';
 import { type FleetKeys, StoreKeys } from '../../lib/store/keys.js';
 import { LONG } from '../support/broker/broker-bed.js';
 import { Received } from '../support/broker/received.js';
@@ -43,9 +43,9 @@ describe('a heartbeat', () => {
     const stored = await bed.redis.hget(fleet.sessions, HEARTBEAT.session);
     const [, at] = /^1 (\d+) 12500 d$/.exec(stored ?? '') ?? [];
     expect(Number(at)).toBeGreaterThan(before - 1000);
-    await bed.broker.fleet.leave({ ...HEARTBEAT, count: 2 });
+    await bed.broker.fleet.leave({ ...HEARTBEAT, count: 2, protocol: 3 });
 
-    expect(await bed.redis.hget(fleet.sessions, HEARTBEAT.session)).toMatch(/^2 \d+ 60000 d left$/);
+    expect(await bed.redis.hget(fleet.sessions, HEARTBEAT.session)).toMatch(/^2 \d+ 60000 d p3 left$/);
   });
 
   it('reads a session to which a later version has added words', async () => {
@@ -163,6 +163,19 @@ describe('a topic is stored twice', () => {
       expect(await bed.redis.hget(config, 'partitions')).toBe(damaged);
     },
   );
+
+  it('and is written again with the later protocol of both', async () => {
+    await bed.broker.fleet.configure('orders', 16);
+    await bed.redis.del(config);
+    expect(await bed.broker.fleet.configure('orders', 8, undefined, {}, PROTOCOL_BEFORE)).toEqual(ours);
+
+    await bed.redis.hset(config, 'protocol', String(PROTOCOL_BEFORE));
+    expect(await bed.broker.fleet.configure('orders', 8, undefined, {}, PROTOCOL_BEFORE)).toEqual(ours);
+
+    await bed.redis.hset(fleet.topics, 'orders', `16 ${PROTOCOL_BEFORE}`);
+    expect(await bed.broker.fleet.configure('orders', 8, undefined, {}, PROTOCOL_BEFORE)).toEqual(ours);
+    expect(await bed.redis.hget(fleet.topics, 'orders')).toBe(`16 ${PROTOCOL_VERSION}`);
+  });
 
   it('and another version of the protocol is left as it is', async () => {
     await bed.redis.hset(config, { partitions: '4', protocol: '1' });

@@ -6,6 +6,7 @@ import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js'
 import type { Delivery } from '../../../lib/consumer/delivery/delivery.js';
 import { HandlerSlots, SlotPool } from '../../../lib/consumer/admission/handler-slots.js';
 import type { SucceededDeliveries } from '../../../lib/consumer/delivery/succeeded-deliveries.js';
+import type { TopicHandling } from '../../../lib/consumer/delivery/topic-handling.js';
 import { PartitionClaimer } from '../../../lib/consumer/delivery/partition-claimer.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { testContext, testHandling } from './handling.js';
@@ -19,6 +20,13 @@ export interface PendingClaim extends ClaimRequest {
   readonly topic: string;
   readonly answer: (result: ClaimResult) => void;
   readonly fail: (error: Error) => void;
+}
+
+interface ClaimerSetup {
+  readonly batch?: number;
+  readonly priority?: number;
+  readonly succeeded?: SucceededDeliveries[];
+  readonly instead?: Partial<TopicHandling>;
 }
 
 /** Claimers of one handler; the test answers their claims. */
@@ -63,12 +71,14 @@ export class ClaimBed {
    * Every message takes `1 / batch` of a slot, as in full batches.
    *
    * @param given.succeeded deliveries that a claim can end
+   * @param given.instead takes the place of other parts of the handling
    */
   claimer(
     topic: string,
-    { batch = 1, priority = 0, succeeded = [] }: { batch?: number; priority?: number; succeeded?: SucceededDeliveries[] } = {},
+    { batch = 1, priority = 0, succeeded = [], instead = {} }: ClaimerSetup = {},
   ): PartitionClaimer {
-    const handling = testHandling({ context: this.#context, topic, batch, priority, slots: this.slots });
+    const context = this.#context;
+    const handling = { ...testHandling({ context, topic, batch, priority, slots: this.slots }), ...instead };
     const taker = {
       partition: { topic, index: 0 },
       take: (deliveries: readonly Delivery[], slots: number) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DoctorReport } from '../../../lib/admin/doctor.js';
 import type { Broker } from '../../../lib/store/broker.interface.js';
-import { PROTOCOL_VERSION } from '../../../lib/store/fleet/topic-config.js';
+import { PROTOCOL_BEFORE } from '../../../lib/store/fleet/topic-config.js';
 import { EmbeddedBroker } from '../../../lib/engines/embedded/embedded.broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
@@ -30,7 +30,7 @@ describe('doctor', () => {
   it('names topics of another protocol', async () => {
     const findings = await examined((broker) => {
       broker.fleet.configsOf = async (topics) =>
-        topics.map((topic) => ({ partitions: 8, protocol: topic === 'orders' ? 99 : PROTOCOL_VERSION }));
+        topics.map((topic) => ({ partitions: 8, protocol: topic === 'orders' ? 99 : PROTOCOL_BEFORE }));
     });
     expect(findings[1]).toMatchObject({ check: 'topics', level: 'error' });
     expect(findings[1]?.message).toMatch(/Of 2 topics under this prefix, 1 .*: 'orders' \(protocol 99\)\./);

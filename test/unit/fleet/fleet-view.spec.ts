@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SessionRecord } from '../../../lib/store/fleet/sessions.js';
+import { PROTOCOL_VERSION } from '../../../lib/store/fleet/topic-config.js';
 import { FleetView } from '../../../lib/fleet/fleet-view.js';
 
 const HEARTBEAT = 1000;
@@ -15,8 +16,8 @@ class Bed {
 
   /** A heartbeat of another process. */
   renew(session: string, given: Partial<SessionRecord> = {}): void {
-    const { count = 0 } = this.records.get(session) ?? {};
-    const record = { session, count: count + 1, at: this.now, length: LENGTH, digest: 'theirs', left: false };
+    const { count = 0, protocol } = this.records.get(session) ?? {};
+    const record = { session, count: count + 1, at: this.now, length: LENGTH, digest: 'theirs', protocol, left: false };
     this.records.set(session, { ...record, ...given });
   }
 
@@ -51,6 +52,23 @@ function seen(...sessions: string[]): Bed {
 }
 
 describe('FleetView', () => {
+  it('knows whether all that live speak the protocol of this process', () => {
+    const bed = new Bed();
+    expect(bed.view.allSpeakOurs).toBeUndefined();
+    bed.renew('new', { protocol: PROTOCOL_VERSION });
+    bed.look();
+    expect(bed.view.allSpeakOurs).toBe(true);
+    for (const gone of ['ends', 'leaves']) {
+      bed.renew('old');
+      bed.renew('later', { protocol: PROTOCOL_VERSION + 1 });
+      bed.look();
+      expect(bed.view.allSpeakOurs).toBe(false);
+      if (gone === 'leaves') bed.renew('old', { left: true });
+      bed.pass(gone === 'ends' ? LENGTH : 1, ['new']);
+      expect(bed.view.allSpeakOurs).toBe(true);
+    }
+  });
+
   it('shows this process alone before anything was answered', () => {
     expect(new Bed().live).toEqual(['me']);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TopicConfig } from '../../../lib/store/fleet/topic-config.js';
+import { PROTOCOL_BEFORE, PROTOCOL_VERSION, type TopicConfig } from '../../../lib/store/fleet/topic-config.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ConfigurationError } from '../../../lib/errors/options.errors.js';
 import { FleetBed } from '../../support/units/fleet-bed.js';
@@ -108,7 +108,7 @@ describe('restore', () => {
     await registry.restore('jobs');
 
     expect(me.calls.map(({ operation, args }) => [operation, ...args])).toEqual([
-      ['configure', 'jobs', 3, undefined, { limits: undefined, handling: undefined }],
+      ['configure', 'jobs', 3, undefined, { limits: undefined, handling: undefined }, PROTOCOL_VERSION],
     ]);
     expect(changes).toEqual([]);
     expect(await bed.broker.fleet.configOf('jobs')).toMatchObject({ partitions: 3 });
@@ -178,6 +178,77 @@ describe('restore', () => {
     await registry.restore('jobs');
 
     expect(me.count('configure')).toBe(2);
+  });
+});
+
+describe('the protocol of a topic', () => {
+  /** A registry beside whose process others may speak the version before. */
+  function setUpShared() {
+    const { broker, clock } = new FleetBed();
+    const registry = testRegistry({ broker, clock }, { store: { fleet: broker.fleet } });
+    return { fleet: broker.fleet, registry };
+  }
+
+  it('is that of the version before as long as it is not known who speaks what', async () => {
+    const { fleet, registry } = setUpShared();
+    await registry.load(['jobs']);
+
+    expect(await fleet.configOf('jobs')).toMatchObject({ protocol: PROTOCOL_BEFORE });
+    expect([registry.knownProtocol('jobs'), registry.behind]).toEqual([PROTOCOL_BEFORE, []]);
+    expect(registry.mayShareRecords('jobs')).toBe(false);
+  });
+
+  it('is the own one at once if there are no other versions', async () => {
+    const { bed, registry } = await setUp();
+    await registry.load(['jobs']);
+
+    expect(await bed.broker.fleet.configOf('jobs')).toMatchObject({ protocol: PROTOCOL_VERSION });
+    expect(registry.mayShareRecords('jobs')).toBe(true);
+  });
+
+  it('is raised once all speak it', async () => {
+    const { fleet, registry } = setUpShared();
+    await registry.load(['jobs', 'mails']);
+    registry.allSpeakOurs(true);
+    expect([registry.behind, registry.mayShareRecords('jobs')]).toEqual([['jobs', 'mails'], false]);
+    await registry.restore('jobs');
+
+    expect(await fleet.configsOf(['jobs', 'mails'])).toMatchObject([{ protocol: 3 }, { protocol: 2 }]);
+    expect([registry.behind, registry.mayShareRecords('jobs')]).toEqual([['mails'], true]);
+    expect(await registry.partitions('chores')).toBe(8);
+    expect(await fleet.configOf('chores')).toMatchObject({ protocol: PROTOCOL_VERSION });
+  });
+
+  it('stays, and no records are shared, if a process comes that does not speak it', async () => {
+    const { fleet, registry } = setUpShared();
+    registry.allSpeakOurs(true);
+    await registry.load(['jobs']);
+    registry.allSpeakOurs(false);
+    await registry.restore('jobs');
+
+    expect(await fleet.configOf('jobs')).toMatchObject({ protocol: PROTOCOL_VERSION });
+    expect([registry.behind, registry.mayShareRecords('jobs')]).toEqual([[], false]);
+  });
+
+  it.each([['jobs'], ['jobs', 'mails']])(
+    'is learned with the terms if another process has raised it: %s',
+    async (...topics) => {
+      const { fleet, registry } = setUpShared();
+      await registry.load(topics);
+      registry.allSpeakOurs(true);
+      await fleet.configure('jobs', 8);
+      expect(registry.mayShareRecords('jobs')).toBe(false);
+      await registry.relearnTerms(topics);
+
+      expect([registry.mayShareRecords('jobs'), registry.behind]).toEqual([true, topics.slice(1)]);
+    },
+  );
+
+  it('of a topic that this process has not used is not known', () => {
+    const { registry } = setUpShared();
+    registry.allSpeakOurs(true);
+
+    expect([registry.knownProtocol('jobs'), registry.mayShareRecords('jobs')]).toEqual([undefined, false]);
   });
 });
 

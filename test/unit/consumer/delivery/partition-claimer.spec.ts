@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { ClaimResult } from '../../../../lib/store/deliveries/claim.js';
+import { Receivers } from '../../../../lib/consumer/pulling/receivers.js';
+import { EmbeddedBroker } from '../../../../lib/engines/embedded/embedded.broker.js';
 import { MAX_BATCH } from '../../../../lib/store/partition.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';
 import { type PendingClaim, ClaimBed, claimed, idle } from '../../../support/units/claim-bed.js';
+import { testContext, testRegistry } from '../../../support/units/handling.js';
 import { turns } from '../../../support/units/test-claimant.js';
 
 /** Two claimers of a handler that have asked for slots. */
@@ -68,6 +71,22 @@ describe('PartitionClaimer', () => {
     await turns();
     claimer.wake(0);
     expect(bed.claims.at(-1)?.max).toBe(Math.floor((1000 - taken) / 4));
+  });
+
+  it.each([
+    { of: 'a topic that speaks the protocol of this version', speaks: true, shares: true },
+    { of: 'a topic that speaks the version before', speaks: false, shares: false },
+    { of: 'a topic that is received', speaks: true, received: true, shares: false },
+  ])('shares the record of its first deliveries or not: $of', async ({ speaks, received, shares }) => {
+    const bed = new ClaimBed();
+    const { clock } = bed;
+    const { fleet } = new EmbeddedBroker(clock);
+    const topics = testRegistry(testContext(), { store: { fleet, isOfOneVersion: speaks } });
+    await topics.partitions('jobs');
+    const destination = received && { destination: new Receivers(clock, bed.slots, async () => {}) };
+    bed.claimer('jobs', { instead: { topics, ...destination } }).start();
+
+    expect(bed.claims.map(({ sharesRecord }) => sharesRecord)).toEqual([shares]);
   });
 
   it('is told of the next claim earlier by half of what a call takes', async () => {

@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { ConsumerContext } from '../../../../lib/consumer/consumer-context.js';
 import { PartitionSharing } from '../../../../lib/consumer/ownership/partition-sharing.js';
 import { TopicConsumer } from '../../../../lib/consumer/ownership/topic-consumer.js';
+import { PROTOCOL_BEFORE, PROTOCOL_VERSION } from '../../../../lib/store/fleet/topic-config.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';
 import { assignPartitions } from '../../../../lib/fleet/assign-partitions.js';
+import type { TopicRegistry } from '../../../../lib/fleet/topic.registry.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 import { sleep } from '../../../../lib/time/sleep.js';
-import { FleetBed } from '../../../support/units/fleet-bed.js';
+import { FleetBed, failing } from '../../../support/units/fleet-bed.js';
 import { HEARTBEAT, SILENT_REPORTER, testHandling, testRegistry } from '../../../support/units/handling.js';
 import { turns } from '../../../support/units/test-claimant.js';
 import { Gate } from '../../../support/waiting.js';
@@ -17,8 +19,11 @@ const PARTITIONS = 8;
 const RELEASE_TIME = 20;
 
 /** What shares these topics in a process. */
-async function sharingOf(context: ConsumerContext, topics: readonly string[]): Promise<PartitionSharing> {
-  const registry = testRegistry(context);
+async function sharingOf(
+  context: ConsumerContext,
+  topics: readonly string[],
+  registry = testRegistry(context),
+): Promise<PartitionSharing> {
   const shared = { reporter: SILENT_REPORTER, onDataLost: () => {}, leaseChanged: () => {} };
   const sharing = new PartitionSharing({ context, registry, heartbeat: HEARTBEAT, ...shared });
   await sharing.begin(topics);
@@ -28,6 +33,11 @@ async function sharingOf(context: ConsumerContext, topics: readonly string[]): P
     sharing.add(new TopicConsumer({ ...handling, handled: { ...handling.handled, topic } }, PARTITIONS));
   }
   return sharing;
+}
+
+/** A registry beside whose process others may speak the version before. */
+function sharedRegistry(context: ConsumerContext): TopicRegistry {
+  return testRegistry(context, { store: { fleet: context.broker.fleet } });
 }
 
 /** A clock by which everything takes long. */
@@ -108,6 +118,65 @@ describe('PartitionSharing', () => {
 
     expect(me.count('claim')).toBe(PARTITIONS);
     await sharing.stop();
+  });
+
+  it('raises topics once no process of the version before lives any more, which has none of those that are raised', async () => {
+    const bed = new FleetBed();
+    const me = bed.process('me');
+    const old = { session: 'old', length: 2 * HEARTBEAT, digest: 'theirs' };
+    await bed.broker.fleet.rememberTopics({ digest: 'theirs', topics: ['jobs', 'mails'] });
+    await bed.broker.fleet.heartbeat({ ...old, count: 1 });
+    for (const [topic, protocol] of [
+      ['jobs', PROTOCOL_BEFORE],
+      ['mails', PROTOCOL_VERSION],
+    ] as const) {
+      await bed.broker.fleet.configure(topic, PARTITIONS, undefined, {}, protocol);
+    }
+    const protocols = async (): Promise<unknown[]> =>
+      (await bed.broker.fleet.configsOf(['jobs', 'mails', 'chores'])).map((config) => config?.protocol);
+    const registry = sharedRegistry(me.context);
+    const sharing = await sharingOf(me.context, ['jobs', 'mails'], registry);
+    const holdings = (): number[] => sharing.consumers.map((consumer) => consumer.holdings.length);
+    await sharing.start();
+    await registry.partitions('chores');
+    for (let count = 2; count < 10; count++) {
+      await bed.clock.advance(HEARTBEAT);
+      await bed.broker.fleet.heartbeat({ ...old, count });
+    }
+    expect(await protocols()).toEqual([2, 3, 2]);
+    expect(holdings()).toEqual([PARTITIONS / 2, PARTITIONS]);
+    expect(registry.mayShareRecords('mails')).toBe(false);
+
+    me.around = failing('configure');
+    await bed.clock.advance(3 * HEARTBEAT);
+    expect([me.errors[0]?.source, await protocols()]).toEqual(['membership', [2, 3, 2]]);
+    me.around = async ({ run }) => run();
+    await bed.clock.advance(HEARTBEAT);
+    expect(await protocols()).toEqual([3, 3, 3]);
+    expect(holdings()).toEqual([PARTITIONS, PARTITIONS]);
+    expect(['jobs', 'mails'].map((topic) => registry.mayShareRecords(topic))).toEqual([true, true]);
+
+    me.calls.length = 0;
+    await bed.clock.advance(10 * HEARTBEAT);
+    expect(me.count('configure')).toBe(0);
+    await sharing.leave();
+  });
+
+  it('raises nothing before it has seen who lives', async () => {
+    const bed = new FleetBed();
+    const me = bed.process('me');
+    me.around = failing('heartbeat');
+    await bed.broker.fleet.configure('jobs', PARTITIONS, undefined, {}, PROTOCOL_BEFORE);
+    const registry = sharedRegistry(me.context);
+    const sharing = await sharingOf(me.context, ['jobs'], registry);
+    await sharing.start();
+    await bed.clock.advance(HEARTBEAT);
+    expect([me.count('heartbeat') > 0, await bed.broker.fleet.configOf('jobs')]).toMatchObject([true, { protocol: 2 }]);
+
+    me.around = async ({ run }) => run();
+    await bed.clock.advance(HEARTBEAT);
+    expect(await bed.broker.fleet.configOf('jobs')).toMatchObject({ protocol: PROTOCOL_VERSION });
+    await sharing.leave();
   });
 
   it('shares many topics a few at a time, so that other work of the process has its turn between them', async () => {
