@@ -41,6 +41,12 @@ export interface LiveSession {
 }
 
 /**
+ * Whether all live processes speak the protocol of this one: some do not (`apart`), all do (`alike`), or all have done so for a whole session
+ * (`settled`), in which one that has just booted would have shown.
+ */
+export type Agreement = 'unknown' | 'apart' | 'alike' | 'settled';
+
+/**
  * Knows which processes live, as far as this one can tell. A session has ended if it was not renewed while this process's own heartbeats
  * were answered for one whole session. No clock but the local one takes part; so no step of a clock, no flush and no outage
  * makes a living session look ended. The first process that finds a session ended marks it as left, so that all go by the same
@@ -54,6 +60,8 @@ export class FleetView {
   /** Time as of which the latest answered heartbeat has looked. */
   #lookedAt = -Infinity;
   #live: readonly LiveSession[];
+  /** Time of the latest look that has shown a process with an earlier protocol, or else of the first look. */
+  #apartAt: number | undefined;
 
   constructor(own: Omit<LiveSession, 'protocol'>, { heartbeat, length }: SessionTimes) {
     this.#own = { ...own, protocol: PROTOCOL_VERSION, length };
@@ -66,10 +74,15 @@ export class FleetView {
     return this.#live;
   }
 
-  /** Whether all live processes speak the protocol of this one; `undefined` before an answer has shown the others. */
-  get allSpeakOurs(): boolean | undefined {
-    if (this.#lookedAt === -Infinity) return undefined;
-    return this.#live.every(({ protocol }) => protocol >= PROTOCOL_VERSION);
+  /** Whether all live processes speak the protocol of this one. */
+  get agreement(): Agreement {
+    if (this.#apartAt === undefined) return 'unknown';
+    if (this.#isApart) return 'apart';
+    return this.#lookedAt - this.#apartAt < this.#own.length ? 'alike' : 'settled';
+  }
+
+  get #isApart(): boolean {
+    return this.#live.some(({ protocol }) => protocol < PROTOCOL_VERSION);
   }
 
   /** @param digest names the list of topics that this process handles from now on */
@@ -101,6 +114,8 @@ export class FleetView {
       this.#sightings.set(record.session, sightingOf(record, this.#sightings.get(record.session), now));
     }
     this.#judge();
+    if (this.#isApart) this.#apartAt = now;
+    this.#apartAt ??= now;
   }
 
   /**

@@ -12,7 +12,7 @@ import type { Clock } from '../time/clock.js';
 import { Loop } from '../time/loop.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { FleetMember } from './fleet-member.interface.js';
-import { FleetView, type LiveSession } from './fleet-view.js';
+import { type Agreement, FleetView, type LiveSession } from './fleet-view.js';
 import { type OwnTopics, ownTopics } from './own-topics.js';
 import { SignalEcho } from './signal-echo.js';
 
@@ -135,9 +135,9 @@ export class Session implements Startable {
     return this.#live;
   }
 
-  /** Whether all live processes speak the protocol of this one; `undefined` before the first answer. */
-  get allSpeakOurs(): boolean | undefined {
-    return this.#view.allSpeakOurs;
+  /** Whether all live processes speak the protocol of this one. */
+  get agreement(): Agreement {
+    return this.#view.agreement;
   }
 
   /**

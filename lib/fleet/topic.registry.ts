@@ -15,6 +15,7 @@ import type { Clock } from '../time/clock.js';
 import { within } from '../time/deadline.js';
 import { assertProtocol } from '../store/partitions.js';
 import { describeLimits } from './describe-limits.js';
+import type { Agreement } from './fleet-view.js';
 import { DEFAULT_PARTITIONS, type TopicSettings } from './topic-settings.interface.js';
 
 /** Longest time that a topic without an answer keeps callers waiting that need many topics, in milliseconds. */
@@ -27,8 +28,16 @@ const ORDERS = {
   block: "is ordered (onDead: 'block')",
 } as const satisfies Readonly<Record<TopicOrder | 'none', string>>;
 
+/** Protocols of new topics; `undefined`: what the sessions speak that are stored then. A topic that exists is raised only in a settled fleet. */
+const PROTOCOLS = {
+  unknown: undefined,
+  apart: PROTOCOL_BEFORE,
+  alike: undefined,
+  settled: PROTOCOL_VERSION,
+} as const satisfies Readonly<Record<Agreement, number | undefined>>;
+
 export interface TopicRegistryOptions {
-  readonly store: Pick<Broker, 'fleet' | 'isOfOneVersion'>;
+  readonly store: Pick<Broker, 'fleet'>;
   readonly clock: Clock;
   readonly settingsOf: (topic: string) => TopicSettings;
   /** Called if a topic turns out to have another number of partitions than this process works with. */
@@ -62,12 +71,12 @@ export class TopicRegistry {
   readonly #restoring = new Map<string, Promise<void>>();
   /** Restores that run after those. */
   readonly #toRestore = new Map<string, Promise<void>>();
-  /** Protocol that all processes of the fleet speak. */
-  #spoken = PROTOCOL_BEFORE;
+  #agreement: Agreement = 'unknown';
+  /** Topics that spoke the protocol of this process when a look at the fleet last showed that all do. */
+  #sharing: ReadonlySet<string> = new Set();
 
   constructor(options: TopicRegistryOptions) {
     this.#options = options;
-    this.allSpeakOurs(options.store.isOfOneVersion ?? false);
   }
 
   settings(topic: string): TopicSettings {
@@ -91,19 +100,28 @@ export class TopicRegistry {
     return this.#protocols.get(topic);
   }
 
-  /** Topics that speak another protocol than all processes do, and are to be {@link restore | raised}. */
-  get behind(): string[] {
-    return [...this.#protocols].flatMap(([topic, protocol]) => (protocol < this.#spoken ? [topic] : []));
+  /**
+   * Notes whether all processes speak the protocol of this one; call this after each look at the fleet.
+   *
+   * @returns the topics that {@link restore} raises now
+   */
+  fleetIs(agreement: Agreement): string[] {
+    this.#agreement = agreement;
+    const isAlike = agreement === 'alike' || agreement === 'settled';
+    this.#sharing = new Set(isAlike ? this.#speaking(PROTOCOL_VERSION) : []);
+    return agreement === 'settled' ? this.#speaking(PROTOCOL_BEFORE) : [];
   }
 
-  /** Call this when it is known whether all processes of the fleet speak the protocol of this one. */
-  allSpeakOurs(yes: boolean): void {
-    this.#spoken = yes ? PROTOCOL_VERSION : PROTOCOL_BEFORE;
-  }
-
-  /** Whether the deliveries of a topic may share records: neither a process beside this one nor one that boots later would not know them. */
+  /**
+   * Whether deliveries of a topic may share records. A process that does not know them cannot boot, and a look has shown that none lives that
+   * was booting when the topic was raised.
+   */
   mayShareRecords(topic: string): boolean {
-    return this.#spoken === PROTOCOL_VERSION && this.#protocols.get(topic) === PROTOCOL_VERSION;
+    return this.#sharing.has(topic) && this.#protocols.get(topic) === PROTOCOL_VERSION;
+  }
+
+  #speaking(spoken: number): string[] {
+    return [...this.#protocols].flatMap(([topic, protocol]) => (protocol === spoken ? [topic] : []));
   }
 
   /** Returns its order; `undefined` if it has none, or this process has not asked yet. */
@@ -210,8 +228,8 @@ export class TopicRegistry {
   }
 
   /**
-   * Writes the number of partitions of a topic and its order again, since Redis may have lost them, and raises its protocol if all processes
-   * speak a later one. Calls during a call are one that follows it: the one that runs may have been answered before the loss.
+   * Writes the number of partitions of a topic and its order again, since Redis may have lost them, and raises its protocol if the fleet
+   * has settled on a later one. Calls during a call are one that follows it: the one that runs may have been answered before the loss.
    *
    * @throws BrokerUnavailableError
    */
@@ -243,7 +261,7 @@ export class TopicRegistry {
   }
 
   #configure(topic: string, partitions: number, order?: TopicOrder, terms?: TopicTerms): Promise<TopicConfig> {
-    return this.#options.store.fleet.configure(topic, partitions, order, terms, this.#spoken);
+    return this.#options.store.fleet.configure(topic, partitions, order, terms, PROTOCOLS[this.#agreement]);
   }
 
   #learn(topic: string, { partitions, protocol, order, ...terms }: TopicConfig): number {

@@ -64,8 +64,6 @@ export interface Broker extends Stores, SignalSource {
   /** @throws BrokerUnavailableError; ConfigurationError if the server is too old */
   connect(): Promise<void>;
   readonly link: BrokerLink;
-  /** Whether all processes that use it have this version of the library. @defaultValue not known */
-  readonly isOfOneVersion?: boolean;
   readonly eventLog: EventLog;
   /**
    * Returns the broker's time as this process estimates it, in epoch milliseconds with fractions. Each node of a cluster has its own.

@@ -48,9 +48,21 @@ export function topicsContract(it: BrokerTest): void {
       expect(await fleet.configOf(topic)).toEqual({ ...OURS, order: 'block' });
     });
 
-    it('of a new topic is the one that all who use it speak', async ({ bed }) => {
+    it('of a new topic is the one that all sessions speak that have not left, if nothing is said of it', async ({
+      bed,
+    }) => {
+      const { fleet } = bed.broker;
       const { topic } = bed.partition;
-      expect(await bed.broker.fleet.configure(topic, 4)).toEqual(OURS);
+      const session = { count: 1, length: 1, digest: 'd' };
+      await fleet.heartbeat({ ...session, session: 'new', protocol: PROTOCOL_VERSION });
+      await fleet.leave({ ...session, session: 'gone' });
+      expect(await fleet.configure(topic, 4)).toEqual(OURS);
+
+      await fleet.heartbeat({ ...session, session: 'old' });
+      expect(await fleet.configure(topic, 4)).toEqual(OURS);
+      expect(await fleet.configure(`${topic}.other`, 4)).toEqual(BEFORE);
+      await fleet.leave({ ...session, session: 'old', count: 2 });
+      expect(await fleet.configure(`${topic}.other`, 4)).toEqual(BEFORE);
     });
   });
 

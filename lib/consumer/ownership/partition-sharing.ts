@@ -118,7 +118,8 @@ export class PartitionSharing implements Startable, FleetMember {
 
   /** Works while this process starts, too: a partition that becomes free for it must not wait for the end of the start. */
   share(): void {
-    this.#raiseTopics();
+    const { registry } = this.#options;
+    this.#restoreTopics(registry.fleetIs(this.session.agreement));
     if (this.#sharing.size > 0) this.#shares.poke();
   }
 
@@ -195,15 +196,6 @@ export class PartitionSharing implements Startable, FleetMember {
       }
       if (this.#sharing.has(consumer)) consumer.takeShare();
     }
-  }
-
-  /** Raises the topics that speak an older protocol than the processes that live now. */
-  #raiseTopics(): void {
-    const { registry } = this.#options;
-    const { allSpeakOurs } = this.session;
-    if (allSpeakOurs === undefined) return;
-    registry.allSpeakOurs(allSpeakOurs);
-    this.#restoreTopics(registry.behind);
   }
 
   #restoreTopics(topics: Iterable<string>): void {

@@ -43,7 +43,6 @@ export class EmbeddedBroker extends StoreBroker implements Broker {
     rebuild: () => {},
     unreachable: [],
   };
-  readonly isOfOneVersion = true;
   readonly eventLog: EventLog;
   readonly #clock: DataClock;
 

@@ -67,20 +67,20 @@ export class FleetStore {
 
   /**
    * Fixes the number of partitions of a topic, and its order, at its first use, and returns the stored config. It is stored twice:
-   * if one copy is missing, it is written again from the other. A topic that speaks the version before is raised to `protocol`, and never
-   * lowered.
+   * if one copy is missing, it is written again from the other.
    *
    * @param partitions wanted if the topic is new
    * @param order wanted then
    * @param terms wanted then
-   * @param protocol that all processes which use the topic speak
+   * @param protocol wanted then; a topic that speaks the one before is raised to {@link PROTOCOL_VERSION}, and none is lowered.
+   * @defaultValue what all sessions that have not left speak, and no topic is raised
    */
   async configure(
     topic: string,
     partitions: number,
     order?: TopicOrder,
     terms: TopicTerms = {},
-    protocol = PROTOCOL_VERSION,
+    protocol?: number,
   ): Promise<TopicConfig> {
     let copyText: string | null;
     try {
@@ -93,13 +93,13 @@ export class FleetStore {
     }
     const copy = decodeTopicConfig(copyText);
     const isKnown = copy !== undefined && isSpoken(copy.protocol);
-    const least = isKnown ? Math.max(copy.protocol, protocol) : protocol;
+    const least = Math.max(protocol ?? 0, isKnown ? copy.protocol : 0) || (await this.#spokenByAll());
     const { limits, handling } = isKnown && (copy.limits ?? copy.handling) ? copy : terms;
     const reply = await this.#driver.run('configure', this.#keys.topic(topic), {
       partitions: isKnown ? copy.partitions : partitions,
       max_partitions: MAX_PARTITIONS,
       protocol: least,
-      raised: least === PROTOCOL_VERSION ? PROTOCOL_BEFORE : '',
+      raised: (isKnown || protocol) && least === PROTOCOL_VERSION ? PROTOCOL_BEFORE : '',
       max_protocol: MAX_PROTOCOL,
       order: (isKnown ? copy.order : order) ?? '',
       limits: encodeLimits(limits),
@@ -183,6 +183,14 @@ export class FleetStore {
   async sessions(): Promise<SessionRecord[]> {
     const { sessions } = this.#keys.fleet;
     return decodeSessions(await this.#driver.call([sessions], (redis) => redis.hgetall(sessions)));
+  }
+
+  /** Which of them live is not known here: one that stands still counts. */
+  async #spokenByAll(): Promise<number> {
+    const sessions = await this.sessions();
+    return sessions.every(({ left, protocol = PROTOCOL_BEFORE }) => left || protocol >= PROTOCOL_VERSION)
+      ? PROTOCOL_VERSION
+      : PROTOCOL_BEFORE;
   }
 
   async rememberTopics({ digest, topics }: TopicList): Promise<void> {

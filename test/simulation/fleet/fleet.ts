@@ -140,10 +140,10 @@ export class Fleet {
   }
 
   begin(slot: Slot): void {
-    const { rules, isClosed } = this.#scene;
+    const { isClosed } = this.#scene;
     if (isClosed && this.#services.includes(slot)) return;
     slot.start().catch((error: unknown) => {
-      if (slot.process?.isDead === false) rules.failed(`${slot.process.name} starts`, error);
+      if (slot.process?.isDead === false) slot.failed('starts', error);
     });
   }
 }

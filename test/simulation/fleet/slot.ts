@@ -8,7 +8,7 @@ import { createSimulatedBroker } from '../redis/simulated-broker.js';
 import { Link } from '../redis/link.js';
 import type { SeededRandom } from '../../support/random.js';
 import type { Activity } from '../work/activity.js';
-import { isTransient } from '../work/errors.js';
+import { isForeign, isTransient } from '../work/errors.js';
 import { debounce } from '../work/debouncers.js';
 import { forwardsOf, handlersOf } from '../work/handlers.js';
 import { operate } from '../work/operators.js';
@@ -50,6 +50,8 @@ type SlotRole = 'fleet' | 'gateway' | 'import';
 /** A machine on which a process runs, ends, and is started again. */
 export class Slot {
   process: Process | undefined;
+  /** Whether that runs the other build. */
+  #isOther = false;
   readonly #scene: Scene;
   readonly #index: number;
   readonly #isFirst: boolean;
@@ -88,12 +90,21 @@ export class Slot {
     );
     this.#begin(process, connection);
     const run = (what: string, work: () => Promise<void>): void => {
-      work().catch((error: unknown) => rules.failed(`${process.name} ${what}`, error));
+      work().catch((error: unknown) => {
+        if (this.process === process) this.failed(what, error);
+        else rules.failed(`${process.name} ${what}`, error);
+      });
     };
     for (const [name, begin] of Object.entries(ACTIVITIES)) {
       const random = world.random(`${name} ${process.name}`);
       begin({ scene: this.#scene, process, connection, random, run });
     }
+  }
+
+  /** Tells what has failed, unless a topic speaks a protocol that the other build does not know: then that build is replaced. */
+  failed(what: string, error: unknown): void {
+    if (this.#isOther && isForeign(error)) this.#events.crash(this);
+    else this.#scene.rules.failed(`${this.process?.name} ${what}`, error);
   }
 
   /** One that handles nothing, and does what it is asked for over HTTP. */
@@ -131,8 +142,8 @@ export class Slot {
     const { world, server, copy, faults, accidents } = this.#scene;
     const { beside } = copy;
     // A deploy, or a rollback.
-    const isOther = beside !== undefined && this.#role === 'fleet' && this.#builds.next() < 0.5;
-    const { product } = isOther ? beside : copy;
+    this.#isOther = beside !== undefined && this.#role === 'fleet' && this.#builds.next() < 0.5;
+    const { product } = this.#isOther && beside ? beside : copy;
     const process = new Process({
       world,
       name: `${String.fromCodePoint(97 + this.#index)}${++this.#starts}`,
@@ -146,7 +157,7 @@ export class Slot {
     });
     process.link = new Link({ world, server, product, host: process, faults, accidents, random: this.#network });
     this.process = process;
-    world.trace(process.name, isOther ? 'starts, with the other build' : 'starts');
+    world.trace(process.name, this.#isOther ? 'starts, with the other build' : 'starts');
     return process;
   }
 

@@ -54,18 +54,22 @@ function seen(...sessions: string[]): Bed {
 describe('FleetView', () => {
   it('knows whether all that live speak the protocol of this process', () => {
     const bed = new Bed();
-    expect(bed.view.allSpeakOurs).toBeUndefined();
+    expect(bed.view.agreement).toBe('unknown');
     bed.renew('new', { protocol: PROTOCOL_VERSION });
     bed.look();
-    expect(bed.view.allSpeakOurs).toBe(true);
+    expect(bed.view.agreement).toBe('alike');
     for (const gone of ['ends', 'leaves']) {
       bed.renew('old');
       bed.renew('later', { protocol: PROTOCOL_VERSION + 1 });
       bed.look();
-      expect(bed.view.allSpeakOurs).toBe(false);
+      expect(bed.view.agreement).toBe('apart');
       if (gone === 'leaves') bed.renew('old', { left: true });
       bed.pass(gone === 'ends' ? LENGTH : 1, ['new']);
-      expect(bed.view.allSpeakOurs).toBe(true);
+      expect(bed.view.agreement).toBe('alike');
+      bed.pass(LENGTH - PERIOD, ['new']);
+      expect(bed.view.agreement).toBe('alike');
+      bed.pass(PERIOD, ['new']);
+      expect(bed.view.agreement).toBe('settled');
     }
   });
 

@@ -23,15 +23,15 @@ describe('Session', () => {
   it('says which protocol it speaks, and knows whether all do', async () => {
     const bed = new FleetBed();
     const me = bed.process('me');
-    expect(me.session.allSpeakOurs).toBeUndefined();
+    expect(me.session.agreement).toBe('unknown');
     await me.session.start();
     expect(await bed.broker.fleet.sessions()).toMatchObject([{ session: 'me', protocol: PROTOCOL_VERSION }]);
-    expect(me.session.allSpeakOurs).toBe(true);
+    expect(me.session.agreement).toBe('alike');
 
     const digest = (await bed.broker.fleet.sessions())[0]?.digest ?? '';
     await bed.broker.fleet.heartbeat({ session: 'old', count: 1, length: LENGTH, digest });
     await bed.clock.advance(HEARTBEAT);
-    expect(me.session.allSpeakOurs).toBe(false);
+    expect(me.session.agreement).toBe('apart');
     expect([2, 3].map((spoken) => me.session.handlersOf('jobs', spoken))).toEqual([['me', 'old'], ['me']]);
   });
 

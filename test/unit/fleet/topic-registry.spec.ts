@@ -108,7 +108,7 @@ describe('restore', () => {
     await registry.restore('jobs');
 
     expect(me.calls.map(({ operation, args }) => [operation, ...args])).toEqual([
-      ['configure', 'jobs', 3, undefined, { limits: undefined, handling: undefined }, PROTOCOL_VERSION],
+      ['configure', 'jobs', 3, undefined, { limits: undefined, handling: undefined }, undefined],
     ]);
     expect(changes).toEqual([]);
     expect(await bed.broker.fleet.configOf('jobs')).toMatchObject({ partitions: 3 });
@@ -182,74 +182,84 @@ describe('restore', () => {
 });
 
 describe('the protocol of a topic', () => {
-  /** A registry beside whose process others may speak the version before. */
-  function setUpShared() {
-    const { broker, clock } = new FleetBed();
-    const registry = testRegistry({ broker, clock }, { store: { fleet: broker.fleet } });
-    return { fleet: broker.fleet, registry };
+  const OLD = { session: 'old', count: 1, length: 10_000, digest: 'd' };
+
+  /** A registry, and topics that were created while a process of the version before lived. */
+  async function setUpBefore(topics: readonly string[]) {
+    const { bed, registry } = await setUp();
+    const { fleet } = bed.broker;
+    await fleet.heartbeat(OLD);
+    await registry.load(topics);
+    await fleet.leave({ ...OLD, count: 2 });
+    return { fleet, registry };
   }
 
-  it('is that of the version before as long as it is not known who speaks what', async () => {
-    const { fleet, registry } = setUpShared();
-    await registry.load(['jobs']);
+  it('is that of the version before as long as a process of it is stored', async () => {
+    const { fleet, registry } = await setUpBefore(['jobs']);
 
     expect(await fleet.configOf('jobs')).toMatchObject({ protocol: PROTOCOL_BEFORE });
-    expect([registry.knownProtocol('jobs'), registry.behind]).toEqual([PROTOCOL_BEFORE, []]);
+    expect(registry.knownProtocol('jobs')).toBe(PROTOCOL_BEFORE);
+    await registry.load(['mails']);
+    expect(await fleet.configOf('mails')).toMatchObject({ protocol: PROTOCOL_VERSION });
+  });
+
+  it('is that of the version before as long as a process of it lives, though Redis has lost that', async () => {
+    const { bed, registry } = await setUp();
+    registry.fleetIs('apart');
+    await registry.load(['jobs']);
+
+    expect(await bed.broker.fleet.configOf('jobs')).toMatchObject({ protocol: PROTOCOL_BEFORE });
+  });
+
+  it('is raised once the fleet has settled, and records are shared after one more look at the fleet', async () => {
+    const { fleet, registry } = await setUpBefore(['jobs', 'mails']);
+    expect(registry.fleetIs('alike')).toEqual([]);
+    await registry.restore('mails');
+    expect(await fleet.configsOf(['jobs', 'mails'])).toMatchObject([{ protocol: 2 }, { protocol: 2 }]);
+
+    expect(registry.fleetIs('settled')).toEqual(['jobs', 'mails']);
+    await registry.restore('jobs');
+    expect(await fleet.configsOf(['jobs', 'mails'])).toMatchObject([{ protocol: 3 }, { protocol: 2 }]);
+    expect(registry.mayShareRecords('jobs')).toBe(false);
+
+    expect(registry.fleetIs('settled')).toEqual(['mails']);
+    expect(['jobs', 'mails', 'chores'].map((topic) => registry.mayShareRecords(topic))).toEqual([true, false, false]);
+  });
+
+  it.each(['unknown', 'apart'] as const)('stays, and no records are shared, if the fleet is %s', async (agreement) => {
+    const { bed, registry } = await setUp();
+    await registry.load(['jobs']);
+    expect(registry.mayShareRecords('jobs')).toBe(false);
+    registry.fleetIs('alike');
+    expect(registry.mayShareRecords('jobs')).toBe(true);
+    expect(registry.fleetIs(agreement)).toEqual([]);
+    await registry.restore('jobs');
+
+    expect(await bed.broker.fleet.configOf('jobs')).toMatchObject({ protocol: PROTOCOL_VERSION });
     expect(registry.mayShareRecords('jobs')).toBe(false);
   });
 
-  it('is the own one at once if there are no other versions', async () => {
-    const { bed, registry } = await setUp();
+  it('ends the sharing of records if Redis has lost it, and a process of the version before has written it', async () => {
+    const { me, registry } = await setUp();
     await registry.load(['jobs']);
-
-    expect(await bed.broker.fleet.configOf('jobs')).toMatchObject({ protocol: PROTOCOL_VERSION });
-    expect(registry.mayShareRecords('jobs')).toBe(true);
-  });
-
-  it('is raised once all speak it', async () => {
-    const { fleet, registry } = setUpShared();
-    await registry.load(['jobs', 'mails']);
-    registry.allSpeakOurs(true);
-    expect([registry.behind, registry.mayShareRecords('jobs')]).toEqual([['jobs', 'mails'], false]);
+    registry.fleetIs('alike');
+    me.around = async ({ operation, run }) => (operation === 'configure' ? { partitions: 8, protocol: 2 } : run());
     await registry.restore('jobs');
 
-    expect(await fleet.configsOf(['jobs', 'mails'])).toMatchObject([{ protocol: 3 }, { protocol: 2 }]);
-    expect([registry.behind, registry.mayShareRecords('jobs')]).toEqual([['mails'], true]);
-    expect(await registry.partitions('chores')).toBe(8);
-    expect(await fleet.configOf('chores')).toMatchObject({ protocol: PROTOCOL_VERSION });
-  });
-
-  it('stays, and no records are shared, if a process comes that does not speak it', async () => {
-    const { fleet, registry } = setUpShared();
-    registry.allSpeakOurs(true);
-    await registry.load(['jobs']);
-    registry.allSpeakOurs(false);
-    await registry.restore('jobs');
-
-    expect(await fleet.configOf('jobs')).toMatchObject({ protocol: PROTOCOL_VERSION });
-    expect([registry.behind, registry.mayShareRecords('jobs')]).toEqual([[], false]);
+    expect(registry.mayShareRecords('jobs')).toBe(false);
   });
 
   it.each([['jobs'], ['jobs', 'mails']])(
     'is learned with the terms if another process has raised it: %s',
     async (...topics) => {
-      const { fleet, registry } = setUpShared();
-      await registry.load(topics);
-      registry.allSpeakOurs(true);
-      await fleet.configure('jobs', 8);
-      expect(registry.mayShareRecords('jobs')).toBe(false);
+      const { fleet, registry } = await setUpBefore(topics);
+      await fleet.configure('jobs', 8, undefined, {}, PROTOCOL_VERSION);
       await registry.relearnTerms(topics);
 
-      expect([registry.mayShareRecords('jobs'), registry.behind]).toEqual([true, topics.slice(1)]);
+      expect(registry.fleetIs('settled')).toEqual(topics.slice(1));
+      expect(registry.mayShareRecords('jobs')).toBe(true);
     },
   );
-
-  it('of a topic that this process has not used is not known', () => {
-    const { registry } = setUpShared();
-    registry.allSpeakOurs(true);
-
-    expect([registry.knownProtocol('jobs'), registry.mayShareRecords('jobs')]).toEqual([undefined, false]);
-  });
 });
 
 describe('relearnTerms', () => {

@@ -74,16 +74,17 @@ describe('PartitionClaimer', () => {
   });
 
   it.each([
-    { of: 'a topic that speaks the protocol of this version', speaks: true, shares: true },
-    { of: 'a topic that speaks the version before', speaks: false, shares: false },
-    { of: 'a topic that is received', speaks: true, received: true, shares: false },
-  ])('shares the record of its first deliveries or not: $of', async ({ speaks, received, shares }) => {
+    { of: 'all processes know such records', agreement: 'alike', shares: true },
+    { of: 'some do not', agreement: 'apart', shares: false },
+    { of: 'its messages are received', agreement: 'alike', received: true, shares: false },
+  ] as const)('shares the record of its first deliveries or not, since $of', async ({ agreement, shares, ...more }) => {
     const bed = new ClaimBed();
     const { clock } = bed;
     const { fleet } = new EmbeddedBroker(clock);
-    const topics = testRegistry(testContext(), { store: { fleet, isOfOneVersion: speaks } });
+    const topics = testRegistry(testContext(), { store: { fleet } });
     await topics.partitions('jobs');
-    const destination = received && { destination: new Receivers(clock, bed.slots, async () => {}) };
+    topics.fleetIs(agreement);
+    const destination = 'received' in more && { destination: new Receivers(clock, bed.slots, async () => {}) };
     bed.claimer('jobs', { instead: { topics, ...destination } }).start();
 
     expect(bed.claims.map(({ sharesRecord }) => sharesRecord)).toEqual([shares]);

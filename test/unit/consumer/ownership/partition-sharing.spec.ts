@@ -5,7 +5,6 @@ import { TopicConsumer } from '../../../../lib/consumer/ownership/topic-consumer
 import { PROTOCOL_BEFORE, PROTOCOL_VERSION } from '../../../../lib/store/fleet/topic-config.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';
 import { assignPartitions } from '../../../../lib/fleet/assign-partitions.js';
-import type { TopicRegistry } from '../../../../lib/fleet/topic.registry.js';
 import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 import { sleep } from '../../../../lib/time/sleep.js';
 import { FleetBed, failing } from '../../../support/units/fleet-bed.js';
@@ -33,11 +32,6 @@ async function sharingOf(
     sharing.add(new TopicConsumer({ ...handling, handled: { ...handling.handled, topic } }, PARTITIONS));
   }
   return sharing;
-}
-
-/** A registry beside whose process others may speak the version before. */
-function sharedRegistry(context: ConsumerContext): TopicRegistry {
-  return testRegistry(context, { store: { fleet: context.broker.fleet } });
 }
 
 /** A clock by which everything takes long. */
@@ -134,7 +128,7 @@ describe('PartitionSharing', () => {
     }
     const protocols = async (): Promise<unknown[]> =>
       (await bed.broker.fleet.configsOf(['jobs', 'mails', 'chores'])).map((config) => config?.protocol);
-    const registry = sharedRegistry(me.context);
+    const registry = testRegistry(me.context);
     const sharing = await sharingOf(me.context, ['jobs', 'mails'], registry);
     const holdings = (): number[] => sharing.consumers.map((consumer) => consumer.holdings.length);
     await sharing.start();
@@ -148,11 +142,12 @@ describe('PartitionSharing', () => {
     expect(registry.mayShareRecords('mails')).toBe(false);
 
     me.around = failing('configure');
-    await bed.clock.advance(3 * HEARTBEAT);
+    await bed.clock.advance(5 * HEARTBEAT);
     expect([me.errors[0]?.source, await protocols()]).toEqual(['membership', [2, 3, 2]]);
     me.around = async ({ run }) => run();
     await bed.clock.advance(HEARTBEAT);
     expect(await protocols()).toEqual([3, 3, 3]);
+    await bed.clock.advance(HEARTBEAT);
     expect(holdings()).toEqual([PARTITIONS, PARTITIONS]);
     expect(['jobs', 'mails'].map((topic) => registry.mayShareRecords(topic))).toEqual([true, true]);
 
@@ -167,14 +162,14 @@ describe('PartitionSharing', () => {
     const me = bed.process('me');
     me.around = failing('heartbeat');
     await bed.broker.fleet.configure('jobs', PARTITIONS, undefined, {}, PROTOCOL_BEFORE);
-    const registry = sharedRegistry(me.context);
+    const registry = testRegistry(me.context);
     const sharing = await sharingOf(me.context, ['jobs'], registry);
     await sharing.start();
     await bed.clock.advance(HEARTBEAT);
     expect([me.count('heartbeat') > 0, await bed.broker.fleet.configOf('jobs')]).toMatchObject([true, { protocol: 2 }]);
 
     me.around = async ({ run }) => run();
-    await bed.clock.advance(HEARTBEAT);
+    await bed.clock.advance(4 * HEARTBEAT);
     expect(await bed.broker.fleet.configOf('jobs')).toMatchObject({ protocol: PROTOCOL_VERSION });
     await sharing.leave();
   });
