@@ -40,7 +40,7 @@ describe('FLUSHALL', () => {
       await eventually(async () => expect(new Set(await owners(own)).size).toBe(2));
 
       await own.redis.flushall();
-      await eventually(async () => expect(await configsOf(own, 'jobs')).toEqual(['4', '4 2']));
+      await eventually(async () => expect(await configsOf(own, 'jobs')).toEqual(['4', '4 3']));
       await eventually(async () => expect(await own.sessions()).toHaveLength(2));
       const messages = Array.from({ length: 100 }, (_, i) => ({ payload: i, options: { id: `m${i}` } }));
       await first.producer.publishMany('jobs', messages);
@@ -76,7 +76,7 @@ describe('FLUSHALL', () => {
       );
 
       await app.events.acked.take(50);
-      await eventually(async () => expect(await configsOf(own, 'jobs')).toEqual(['4', '4 2']));
+      await eventually(async () => expect(await configsOf(own, 'jobs')).toEqual(['4', '4 3']));
       expect(await own.sessions()).toEqual([]);
       held.open();
     });
@@ -89,7 +89,7 @@ describe('FLUSHALL', () => {
       await own.redis.flushall();
       await producer.publish('jobs', 2, { id: 'kept' });
 
-      await eventually(async () => expect(await configsOf(own, 'jobs')).toEqual(['4', '4 2']));
+      await eventually(async () => expect(await configsOf(own, 'jobs')).toEqual(['4', '4 3']));
       const consumer = await own.start({ providers: [Jobs], options: {} });
       await consumer.events.acked.first();
       expect(consumer.get(Jobs).ids).toEqual(['kept']);

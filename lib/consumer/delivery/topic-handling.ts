@@ -31,7 +31,7 @@ export interface Destination {
   readonly isOpen: boolean;
   /** Lease to claim messages with, in milliseconds. @defaultValue the topic's lease */
   readonly lease?: number | undefined;
-  /** Whether each message is settled by itself, whenever whoever has received it likes. @defaultValue false */
+  /** Whether each message is settled by itself, at any time. @defaultValue false */
   readonly settlesEach?: boolean;
   /**
    * Hands messages over. Resolves with what `handed` returns; never rejects.
