@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ClaimResult } from '../../../../lib/store/deliveries/claim.js';
+import { type ClaimResult, SHARES_FROM } from '../../../../lib/store/deliveries/claim.js';
 import { Receivers } from '../../../../lib/consumer/pulling/receivers.js';
 import { EmbeddedBroker } from '../../../../lib/engines/embedded/embedded.broker.js';
 import { MAX_BATCH } from '../../../../lib/store/partition.js';
@@ -87,7 +87,7 @@ describe('PartitionClaimer', () => {
     const destination = 'received' in more && { destination: new Receivers(clock, bed.slots, async () => {}) };
     bed.claimer('jobs', { instead: { topics, ...destination } }).start();
 
-    expect(bed.claims.map(({ sharesRecord }) => sharesRecord)).toEqual([shares]);
+    expect(bed.claims.map(({ sharesFrom }) => sharesFrom)).toEqual([shares ? SHARES_FROM : undefined]);
   });
 
   it('is told of the next claim earlier by half of what a call takes', async () => {
