@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { SessionRecord } from '../../../lib/store/fleet/sessions.js';
-import { PROTOCOL_VERSION } from '../../../lib/store/fleet/topic-config.js';
 import { FleetView } from '../../../lib/fleet/fleet-view.js';
 
 const HEARTBEAT = 1000;
@@ -16,8 +15,8 @@ class Bed {
 
   /** A heartbeat of another process. */
   renew(session: string, given: Partial<SessionRecord> = {}): void {
-    const { count = 0, protocol } = this.records.get(session) ?? {};
-    const record = { session, count: count + 1, at: this.now, length: LENGTH, digest: 'theirs', protocol, left: false };
+    const { count = 0 } = this.records.get(session) ?? {};
+    const record = { session, count: count + 1, at: this.now, length: LENGTH, digest: 'theirs', left: false };
     this.records.set(session, { ...record, ...given });
   }
 
@@ -52,27 +51,6 @@ function seen(...sessions: string[]): Bed {
 }
 
 describe('FleetView', () => {
-  it('knows whether all that live speak the protocol of this process', () => {
-    const bed = new Bed();
-    expect(bed.view.agreement).toBe('unknown');
-    bed.renew('new', { protocol: PROTOCOL_VERSION });
-    bed.look();
-    expect(bed.view.agreement).toBe('alike');
-    for (const gone of ['ends', 'leaves']) {
-      bed.renew('old');
-      bed.renew('later', { protocol: PROTOCOL_VERSION + 1 });
-      bed.look();
-      expect(bed.view.agreement).toBe('apart');
-      if (gone === 'leaves') bed.renew('old', { left: true });
-      bed.pass(gone === 'ends' ? LENGTH : 1, ['new']);
-      expect(bed.view.agreement).toBe('alike');
-      bed.pass(LENGTH - PERIOD, ['new']);
-      expect(bed.view.agreement).toBe('alike');
-      bed.pass(PERIOD, ['new']);
-      expect(bed.view.agreement).toBe('settled');
-    }
-  });
-
   it('shows this process alone before anything was answered', () => {
     expect(new Bed().live).toEqual(['me']);
   });

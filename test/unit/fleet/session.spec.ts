@@ -1,4 +1,3 @@
-import { PROTOCOL_VERSION } from '../../../lib/store/fleet/topic-config.js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { FleetBed, type TestProcess, failing, joined, two } from '../../support/units/fleet-bed.js';
 import { HEARTBEAT } from '../../support/units/handling.js';
@@ -20,21 +19,6 @@ function heartbeatsOf({ clock }: FleetBed, process: TestProcess): number[] {
 }
 
 describe('Session', () => {
-  it('says which protocol it speaks, and knows whether all do', async () => {
-    const bed = new FleetBed();
-    const me = bed.process('me');
-    expect(me.session.agreement).toBe('unknown');
-    await me.session.start();
-    expect(await bed.broker.fleet.sessions()).toMatchObject([{ session: 'me', protocol: PROTOCOL_VERSION }]);
-    expect(me.session.agreement).toBe('alike');
-
-    const digest = (await bed.broker.fleet.sessions())[0]?.digest ?? '';
-    await bed.broker.fleet.heartbeat({ session: 'old', count: 1, length: LENGTH, digest });
-    await bed.clock.advance(HEARTBEAT);
-    expect(me.session.agreement).toBe('apart');
-    expect([2, 3].map((spoken) => me.session.handlersOf('jobs', spoken))).toEqual([['me', 'old'], ['me']]);
-  });
-
   describe('sends heartbeats', () => {
     it.each([
       { drawn: 0, period: 0.85 * HEARTBEAT },
