@@ -232,8 +232,8 @@ export const protocolMutations = [
   {
     guard: 'lost session: its topics are configured again',
     file: 'consumer/ownership/partition-sharing.ts',
-    find: 'of registry.known.keys()) {',
-    replace: 'of [...registry.known.keys()].slice(0, 0)) {',
+    find: 'this.#restoreTopics(registry.known.keys());',
+    replace: 'this.#restoreTopics([...registry.known.keys()].slice(0, 0));',
     scenario: 'flushed-redis',
   },
   {
