@@ -68,7 +68,15 @@ export async function openPartition(socket: string, features: Features): Promise
       await broker.messages.publish(partition, { caller: OWNER, sequence: ++calls }, messages, { order });
     },
     async handle(most) {
-      const ask = { owner: OWNER, sequence: ++claims, delivered, max: most, lease: HOUR, succeeded, sharesFrom: pulled ? undefined : SHARES_FROM };
+      const ask = {
+        owner: OWNER,
+        sequence: ++claims,
+        delivered,
+        max: most,
+        lease: HOUR,
+        succeeded,
+        sharesFrom: pulled ? undefined : SHARES_FROM,
+      };
       const result = await broker.deliveries.claim(partition, { ...ask, order, keyLimits, finished });
       if (result.status !== 'claimed') throw new Error(`The claim was answered with '${result.status}'.`);
       const { messages } = result;

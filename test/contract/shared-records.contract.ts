@@ -1,7 +1,15 @@
 import { describe, expect } from 'vitest';
 import type { ClaimedMessage } from '../../lib/store/deliveries/claim.js';
 import type { Position } from '../../lib/store/messages/stored-message.js';
-import { ACK, type BrokerBed, type BrokerTest, LONG, RELEASE, RETRY_LATER, message } from '../support/broker/broker-bed.js';
+import {
+  ACK,
+  type BrokerBed,
+  type BrokerTest,
+  LONG,
+  RELEASE,
+  RETRY_LATER,
+  message,
+} from '../support/broker/broker-bed.js';
 
 const COUNT = 8;
 
@@ -47,14 +55,25 @@ export function sharedRecordsContract(it: BrokerTest): void {
 
     it.for([
       { name: 'all together', parts: [[0, 1, 2, 3, 4, 5, 6, 7]] },
-      { name: 'in two halves', parts: [[0, 1, 2, 3], [4, 5, 6, 7]] },
+      {
+        name: 'in two halves',
+        parts: [
+          [0, 1, 2, 3],
+          [4, 5, 6, 7],
+        ],
+      },
       { name: 'in any order', parts: [[7, 0, 3, 5], [6, 2], [1], [4]] },
       { name: 'one by one', parts: [[3], [0], [1], [2], [4], [5], [6], [7]] },
     ])('end $name, and are counted till then', async ({ parts }, { bed }) => {
       const claimed = await sharing(bed);
       let left = COUNT;
       for (const part of parts) {
-        expect(await ack(bed, part.map((i) => claimed[i] as ClaimedMessage))).toEqual(part.map(() => 'settled'));
+        expect(
+          await ack(
+            bed,
+            part.map((i) => claimed[i] as ClaimedMessage),
+          ),
+        ).toEqual(part.map(() => 'settled'));
         left -= part.length;
         expect(await bed.stats()).toMatchObject({ inFlight: left });
       }

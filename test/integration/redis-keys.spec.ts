@@ -56,6 +56,8 @@ describe('the keys of Redis', () => {
     const { broker, nextCall } = bed;
     const claimant = new Claimant(broker, LIMITED);
     await claimant.acquire();
+    await broker.messages.publish(LIMITED, nextCall(), [message('shared')]);
+    await claimant.claim({ sharesFrom: 1 });
     await broker.messages.publish(LIMITED, nextCall(), [message(toStoredId('a', 'key'))]);
     await claimant.claim({ keyLimits: { inFlight: 1 } });
     const rate = { max: 1, per: LONG };
@@ -105,6 +107,7 @@ describe('the keys of Redis', () => {
       [`${tag}:schedules`]: 'hash',
       [`${tag}:occurrences`]: 'zset',
       [`${limitedTag}:inflight`]: 'zset',
+      [`${limitedTag}:claims`]: 'hash',
       [`${limitedTag}:messages`]: 'hash',
       [`${limitedTag}:deliveries`]: 'hash',
       [`${limitedTag}:keyed`]: 'zset',

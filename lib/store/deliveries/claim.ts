@@ -192,7 +192,7 @@ interface DeliveryNumbers {
   readonly dueAt: number;
 }
 
-/** Returns the due time of each message that is delivered for the first time, and what is told of each other one. */
+/** Returns the due time of each message that is delivered for the first time, and more of each other one. */
 function readRecords(records: string): readonly (number | DeliveryNumbers)[] {
   if (!records.includes(' ')) return JSON.parse(`[${records}]`) as number[];
   return records.split(',').map((record) => {

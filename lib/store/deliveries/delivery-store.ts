@@ -41,7 +41,17 @@ export class DeliveryStore {
 
   // The arguments of frequent calls are written out, since spreading an object takes as long as all else here.
   async claim(partition: Partition, request: ClaimRequest): Promise<ClaimResult> {
-    const { owner, sequence, delivered, max, lease, room = SUSPECT_ROOM, finished, succeeded = [], sharesFrom } = request;
+    const {
+      owner,
+      sequence,
+      delivered,
+      max,
+      lease,
+      room = SUSPECT_ROOM,
+      finished,
+      succeeded = [],
+      sharesFrom,
+    } = request;
     assertLength('The lease', lease);
     const given = {
       claimant: owner,

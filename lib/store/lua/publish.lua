@@ -23,7 +23,7 @@
 -- @use message-columns (on_duplicates, waits, tag_lists)
 local is_ordered = order_mode ~= ''
 local asked = {}
--- What is new to a topic without an order does without. This shows the type of `meta`, too.
+-- New messages of a topic without an order need none of this. It shows the type of `meta`, too.
 if is_ordered or tag_lists ~= '' or waits or on_duplicates ~= 'n' then
   asked = redis.call('HMGET', meta, 'finished', 'tagged')
 end

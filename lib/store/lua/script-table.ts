@@ -14,13 +14,13 @@ export interface ScriptTable {
   'due-schedules': 'schedules occurrences | limit ahead skip';
   edit: 'scheduled blocked messages meta answered | sequence id expected envelope';
   explain: 'scheduled inflight messages deliveries dead errors blocked places owner meta resting claims | id';
-  extend: 'inflight deliveries answered claims | sequence lease ...';
+  extend: 'inflight scheduled deliveries answered claims | sequence lease ...';
   'forget-sessions': 'sessions handled processes holdings answered | sequence ...';
   get: 'scheduled inflight messages deliveries dead errors keyed blocked places finished endings meta claims | id';
   hold: 'meta answered | sequence delay';
   leave: 'sessions | session count left_record';
   'list-tagged': 'scheduled inflight dead blocked messages deliveries errors meta tags tagged claims | tag state limit max_bytes after_id';
-  list: 'set messages deliveries errors keyed claims | limit max_bytes since till fields is_dead after_score after_id';
+  list: 'set messages deliveries errors keyed scheduled claims | limit max_bytes since till fields is_dead after_score after_id';
   pause: 'meta answered | sequence';
   permit: 'permits | session sequence held idle wanted lease max_rate window most_in_flight patience returned lead slack ahead';
   probe: 'key | wake_command channel';

@@ -46,7 +46,15 @@ export class Claimant {
   /** What it asks for in its next claim. */
   next(fields: ClaimFields = {}): ClaimRequest {
     const sequence = this.#latest.sequence + 1;
-    return { owner: this.owner, sequence, delivered: this.#delivered, max: MAX_BATCH, lease: LEASE, ...this.#always, ...fields };
+    return {
+      owner: this.owner,
+      sequence,
+      delivered: this.#delivered,
+      max: MAX_BATCH,
+      lease: LEASE,
+      ...this.#always,
+      ...fields,
+    };
   }
 
   async claim(fields: ClaimFields = {}): Promise<ServedClaim> {

@@ -20,7 +20,9 @@ type Library = Readonly<Record<string, LuaFunction>>;
 
 const TABLES: Library = {
   concat(table, separator = '', first = 1, last = listOf(table).length) {
-    const texts = listOf(table).slice(toNumber(first) - 1, toNumber(last)).map(toText);
+    const texts = listOf(table)
+      .slice(toNumber(first) - 1, toNumber(last))
+      .map(toText);
     return [texts.join(toText(separator))];
   },
   insert(table, ...given) {

@@ -27,7 +27,7 @@ reply[11] = table.concat(shared, ',')
 if not next_due or has_keys then next_due = redis.call('ZRANGE', scheduled, '0', '0', 'WITHSCORES')[2] end
 next_due = next_due and to_time(next_due)
 local next_at = next_due or math.huge
--- What is due already is claimed at once, and with it what leases have ended by then.
+-- Messages that are due already are claimed at once, and with them those whose leases have ended by then.
 if next_at > now then
   -- Messages held back are claimed when there is room.
   local is_all_held = held > 0 and taken < most

@@ -7,7 +7,7 @@
 -- @use claim-reply (HEAD, reply, announced, taken, bytes)
 -- @use claim-deliver (number, may_have_records)
 
--- Most such records of a partition: whoever asks about a message by its id may have to look through all of them.
+-- Most such records of a partition: a look for a message by its id may go through all of them.
 local MOST = 64
 
 -- Of each record, with commas: the place of its first message among those of the answer, from 0, and how many it has.

@@ -1,6 +1,6 @@
 -- Redis keeps a small hash or set as a list that it searches from its beginning, by default up to 128 entries (512 of a hash) of 64 bytes,
--- which takes most of the time of a call that fills it. One that has ever held a longer entry is no such list any more: so whoever writes
--- many entries writes this one before them, and removes it.
+-- which takes most of the time of a call that fills it. One that has ever held a longer entry is no such list any more: so
+-- this one is written before many others, and removed.
 -- @exports MOST_LISTED, LONG_ENTRY
 -- @needs ARGV, FIRST
 

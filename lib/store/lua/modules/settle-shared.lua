@@ -1,7 +1,7 @@
 -- Ends deliveries that share records, if all of them have succeeded and are the current ones. If not, their messages are brought out, and end by
 -- records of their own.
 -- @exports are_shared, own, emptied, rewritten, bring_out_shares
--- @needs claims, outcomes, ids
+-- @needs scheduled, claims, outcomes, ids
 -- @use finished (keeps)
 -- @use shared-records (GAP, parse_claim, places_of, bring_out)
 -- @use settle-tokens (total, tokens_of, shares)
@@ -24,6 +24,11 @@ if #shares > 0 then
   end
 
   local function are_current()
+    -- One that waits was published anew by a process that cannot read these records, and took the old message for damage.
+    local waiting = redis.call('ZMSCORE', scheduled, unpack(ids))
+    for n = 1, total do
+      if waiting[n] and not tokens_of[n] then return false end
+    end
     local opened = {}
     for _, share in ipairs(shares) do
       local claim = opened[share.field]

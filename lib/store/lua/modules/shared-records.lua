@@ -4,11 +4,13 @@
 -- The lease is in `inflight`, under '\0<field>', which is no stored id. The token of a delivery is '<field>+<its place>', from 1.
 -- A delivery leaves it when it has succeeded. When anything else is asked of one, all that are left get records and leases of their own.
 -- @exports SHARED, GAP, parse_claim, places_of, bring_out
--- @needs claims, inflight, deliveries
+-- @needs scheduled, claims, inflight, deliveries
 -- @use record (format_record)
 
 -- Token of a delivery that shares a record; captures the field of that.
 local SHARED = '^([^ ]+)%+%d+$'
+-- Most deliveries of a claim.
+local MOST = 200
 -- No stored id has two of them in a row, or one at an end.
 local GAP = '\0\0'
 
@@ -25,7 +27,7 @@ end
 local function places_of(listed)
   local ids, from = {}, #GAP + 1
   local gap = string.find(listed, GAP, from, true)
-  while gap do
+  while gap and #ids < MOST do
     ids[#ids + 1] = string.sub(listed, from, gap - 1)
     from = gap + #GAP
     gap = string.find(listed, GAP, from, true)
@@ -41,12 +43,15 @@ local function bring_out(field)
   redis.call('ZREM', inflight, '\0' .. field)
   redis.call('HDEL', claims, field)
   local left, dues, listed = parse_claim(record)
-  if not left then return 0 end
-  local ids, members, fields, place = places_of(listed), {}, {}, 0
+  local ids = left and places_of(listed) or {}
+  if #ids == 0 then return 0 end
+  local members, fields, place = {}, {}, 0
+  local waiting = redis.call('ZMSCORE', scheduled, unpack(ids))
   for due in string.gmatch(dues, '%d+') do
     place = place + 1
     local id = ids[place]
-    if id and id ~= '' then
+    -- One that waits was published anew by a process that cannot read this record, and took the old message for damage.
+    if id and id ~= '' and not waiting[place] then
       -- If another program has removed the lease, it has ended.
       members[#members + 1], members[#members + 2] = lease or '0', id
       fields[#fields + 1], fields[#fields + 2] = id, format_record(field .. '+' .. place, 1, 1, due)

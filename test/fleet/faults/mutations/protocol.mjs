@@ -10,8 +10,8 @@ export const protocolMutations = [
   {
     guard: 'owner check: only the owner of a partition claims',
     file: 'store/lua/modules/claim-latest.lua',
-    find: 'if not epoch or stored_owner ~= claimant then return { now_us, 0, stored_owner } end',
-    replace: 'if not epoch then return { now_us, 0, stored_owner } end',
+    find: "if owner_start == '' or stored_owner ~= claimant then return { now_us, 0, stored_owner } end",
+    replace: "if owner_start == '' then return { now_us, 0, stored_owner } end",
     spec: 'test/contract/redis-broker.spec.ts',
   },
   {
@@ -89,8 +89,8 @@ export const protocolMutations = [
   {
     guard: 'epoch of a claim: the claims of an earlier owner are none of this one',
     file: 'store/lua/modules/claim-latest.lua',
-    find: 'if by == epoch and nth <=',
-    replace: 'if by and nth <=',
+    find: 'if string.sub(stored_claim, 1, #owner_start) == owner_start then',
+    replace: 'if #stored_claim >= #owner_start then',
     scenario: 'killed-consumers',
   },
   {
