@@ -7,7 +7,7 @@ import { ACK, DEAD, LONG, PUT_OFF, RELEASE, RETRY_LATER, message } from '../supp
 import { type RedisBed, openRedisBed, refusal } from '../support/broker/redis-bed.js';
 import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
 
-const HEARTBEAT = { session: 'm', count: 1, length: LONG, digest: 'd' };
+const HEARTBEAT = { session: 'm', count: 1, length: LONG, protocol: PROTOCOL_VERSION, digest: 'd' };
 
 function fill({ redis }: RedisBed): Promise<unknown> {
   return redis.config('SET', 'maxmemory', '1');

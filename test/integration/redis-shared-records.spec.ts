@@ -55,7 +55,9 @@ describe('a record that deliveries share, in Redis', () => {
     expect(await ack(acked.map((i) => claimed[i] as ClaimedMessage))).toEqual(
       acked.map((i) => (i === 1 ? 'stale' : 'settled')),
     );
-    expect((await bed.claimant.claim()).messages).toMatchObject([{ storedId: 'b', envelope: '[1,"anew"]', delivery: 1 }]);
+    expect((await bed.claimant.claim()).messages).toMatchObject([
+      { storedId: 'b', envelope: '[1,"anew"]', delivery: 1 },
+    ]);
   });
 
   it.each(['', 'nonsense', '4 \0\0', '4 1,2\0\0a', '0 \0\0\0\0', 'x 1,1,1,1\0\0a\0\0b\0\0c\0\0d\0\0'])(
@@ -92,7 +94,7 @@ describe('a record that deliveries share, in Redis', () => {
 
   it('ends by a lease that no claim can have given, as others do', async () => {
     await claimShared();
-    const [lease] = await bed.redis.zrange(bed.keys.inflight, 0, -1);
+    const [lease] = await bed.redis.zrange(bed.keys.inflight, '0', '-1');
     await bed.redis.zadd(bed.keys.inflight, 'inf', lease as string);
     await bed.claimant.claim();
     expect((await bed.claimant.claim()).messages.map(({ storedId }) => storedId)).toEqual(IDS);

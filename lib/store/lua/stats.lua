@@ -29,7 +29,8 @@ local function count(scheduled, inflight, dead, owner, meta, blocked, finished, 
   local dead_count = redis.call('ZCARD', dead)
   -- A claim whose deliveries share a record is one entry.
   local shared = 0
-  for _, record in ipairs(redis.call('HVALS', claims)) do shared = shared + math.min(tonumber(string.match(record, '^%d+')) or 1, MOST) - 1 end
+  local records = redis.call('HGETALL', claims)
+  for i = 2, #records, 2 do shared = shared + math.min(tonumber(string.match(records[i], '^%d+')) or 1, MOST) - 1 end
   local counts = {
     redis.call('ZCARD', scheduled) + blocked_count,
     next_due and next_due <= now and redis.call('ZCOUNT', scheduled, '-inf', now) or 0,

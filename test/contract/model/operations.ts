@@ -3,7 +3,7 @@ import { type ClaimResult, type ClaimedMessage, SUSPECT_ROOM } from '../../../li
 import type { Receipt } from '../../../lib/store/deliveries/receipt.js';
 import type { Outcome } from '../../../lib/store/deliveries/settle.js';
 import { ownerOf } from '../../../lib/store/fleet/owner.js';
-import { numberedToken } from '../../support/broker/numbered-token.js';
+import { numberedToken } from '../../support/claim-record.js';
 import { toFailure } from '../../../lib/messages/failure.js';
 import { clear, deadLetter, keep, trim, trimFinished } from './kept.js';
 import { hold, permit } from './limit-operations.js';

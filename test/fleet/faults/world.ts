@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { idsInClaim } from '../../support/claim-record.js';
 import { until } from '../../support/waiting.js';
 import { DelayedCopies } from '../../support/servers/delayed-copies.js';
 import { type PrivateRedis, startRedis } from '../../support/servers/redis-server.js';
@@ -265,9 +266,11 @@ export class World extends Scene {
   }
 
   async #idsIn(set: StateSet): Promise<string[]> {
-    const partitions = Array.from({ length: PARTITIONS }, (_, index) => `{${PREFIX}:${TOPIC}:${index}}:${set}`);
-    const ids = (await Promise.all(partitions.map((key) => this.client.zrange(key, '0', '-1')))).flat();
-    return ids.map(idOf).filter((id) => this.#isJudged(id));
+    const tags = Array.from({ length: PARTITIONS }, (_, index) => `{${PREFIX}:${TOPIC}:${index}}`);
+    const ids = await Promise.all(tags.map((tag) => this.client.zrange(`${tag}:${set}`, '0', '-1')));
+    const records = set === 'inflight' ? tags.map((tag) => this.client.hvals(`${tag}:claims`)) : [];
+    const shared = (await Promise.all(records)).flat().flatMap(idsInClaim);
+    return [...ids.flat(), ...shared].map(idOf).filter((id) => this.#isJudged(id));
   }
 
   /** Whether it is a message of a publisher, such as `p4-17`; other programs may have stored some as well. */

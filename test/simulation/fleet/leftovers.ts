@@ -19,6 +19,7 @@ export function leftovers({ server, copy }: Scene, topics: readonly string[] = O
         place.inflight,
         place.messages,
         place.deliveries,
+        place.claims,
         place.blocked,
         place.queues,
         place.running,

@@ -1,4 +1,5 @@
 import { fromStoredId } from '../../../lib/messages/stored-id.js';
+import { numberedTokens } from '../../support/claim-record.js';
 import { LEASE, isAtMostOnce } from '../fleet/topics.js';
 import type { Process } from '../fleet/process.js';
 import { type Handed, endedBy, handedOut } from './handed-out.js';
@@ -152,8 +153,7 @@ export class DeliveryRules {
   #ended(process: Process, given: SettleGiven, digits: string): void {
     if (digits === '') return;
     const call = `${given.answered} ${given.sequence}`;
-    const tokens = given.tokens.trimEnd().split(' ');
-    for (const [i, token] of tokens.entries()) {
+    for (const [i, token] of numberedTokens(given.tokens).entries()) {
       const { id } = fromStoredId(given.rest[i] as string);
       this.#overdue.get(process)?.delete(id);
       const held = this.#held.get(id);

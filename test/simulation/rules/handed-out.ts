@@ -15,11 +15,11 @@ export interface Handed {
 }
 
 /** How many values a claim answers before the messages. */
-const HEAD = 9;
+const HEAD = 10;
 
 /** What an answer of `claim.lua` says of the deliveries that were to end with it. */
 export function endedBy(reply: readonly unknown[]): string {
-  return (reply[HEAD - 1] ?? '') as string;
+  return (reply[HEAD - 2] ?? '') as string;
 }
 
 /** What an answer of `claim.lua` hands out. */
@@ -34,9 +34,10 @@ export function handedOut(reply: readonly unknown[]): Handed[] {
     const storedId = String(reply[HEAD + 2 * i]);
     const record = records[i] as string;
     // Of a first delivery there is only the due time, and the numbers are in a row.
-    const [number = 0, delivery = 0, attempt = 0] = record.includes(' ')
-      ? record.split(' ').map(Number)
-      : [Number(reply[1]) - count + i + 1, 1, 1];
-    return { ...fromStoredId(storedId), storedId, number, delivery, attempt, weight: weights.get(i) ?? 0 };
+    const [name = '', delivery = 1, attempt = 1] = record.split(' ');
+    const [first = 0, place = 1] = name.split('+').map(Number);
+    const number = record.includes(' ') ? first + place - 1 : Number(reply[1]) - count + i + 1;
+    const counts = { delivery: Number(delivery), attempt: Number(attempt) };
+    return { ...fromStoredId(storedId), storedId, number, ...counts, weight: weights.get(i) ?? 0 };
   });
 }

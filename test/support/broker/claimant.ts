@@ -2,7 +2,7 @@ import type { Broker } from '../../../lib/store/broker.interface.js';
 import type { ClaimRequest, ClaimResult } from '../../../lib/store/deliveries/claim.js';
 import { tokenOf } from '../../../lib/store/deliveries/receipt.js';
 import { type Owner, ownerOf } from '../../../lib/store/fleet/owner.js';
-import { numberedToken } from './numbered-token.js';
+import { numberedToken } from '../claim-record.js';
 import { MAX_BATCH, type Partition } from '../../../lib/store/partition.js';
 
 const EPOCH = '9f3ac07be41d2258';

@@ -4,6 +4,7 @@
 -- @use now (now)
 -- @use record (parse_record)
 -- @use forget (has_errors, forget)
+-- @use long-entry (MANY, LONG_ENTRY)
 -- @use finished (keeps)
 -- @use finish (head_of, finish)
 -- @use lines (leave_lines)
@@ -28,10 +29,6 @@ local function leave(ids)
   leave_lines(ids)
   if has_keys then has_ended(ids) end
 end
-
--- Redis keeps a small key, by default up to 128 entries of 64 bytes, as a list that it searches from its beginning, which
--- takes most of the time of a claim that fills it. A key that has ever held a longer entry is no such list any more.
-local MANY, LONG_ENTRY = 24, string.rep('\0', 65)
 
 -- Makes deliveries of the given ids. They are the first of `scheduled` if `are_first`, and leave it here, behind the first look at all keys;
 -- else they are in neither set any more. `dues`, as text, is nil for those whose lease ended.

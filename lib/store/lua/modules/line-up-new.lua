@@ -3,7 +3,7 @@
 -- @needs scheduled, inflight, dead, blocked, queues, places, order_mode, is_ordered
 -- @use heads (head_field, key_of)
 -- @use order (PLACE, reserve_arrivals, displace)
--- @use long-entry (MOST_LISTED, LONG_ENTRY)
+-- @use long-entry (MANY, MOST_LISTED, LONG_ENTRY)
 
 local ZEROS = '0000000000000000'
 local format, sub = string.format, string.sub
@@ -63,7 +63,7 @@ if is_ordered then
   -- Takes up to 200 ids, which are in no set, with their due times. Returns the earliest due time of those that are the heads of their keys now.
   function line_up_new(ids, dues)
     local first, key_of_each = first_of_keys(ids, dues)
-    local are_lists = LONG_ENTRY and redis.call('HLEN', places) < MOST_LISTED
+    local are_lists = #ids >= MANY and redis.call('HLEN', places) < MOST_LISTED
     local last, earliest = reserve_arrivals(#ids), nil
     local entries, heads, held, queued = {}, {}, {}, {}
     if are_lists then entries, heads, held = { LONG_ENTRY, '' }, { '0', LONG_ENTRY }, { '0', LONG_ENTRY } end

@@ -7,7 +7,7 @@
 -- @use due-time (due_time)
 -- @use head-due (head_due)
 -- @use answered (REMEMBER_MS, earlier_answer)
--- @use long-entry (MOST_LISTED, LONG_ENTRY)
+-- @use long-entry (MANY, MOST_LISTED, LONG_ENTRY)
 
 local answer = earlier_answer()
 if answer then
@@ -76,7 +76,7 @@ if waits or on_duplicates ~= 'n' then
 end
 
 -- Whether the keys that are written to may be lists that would soon be long.
-local are_lists = LONG_ENTRY and stored < MOST_LISTED
+local are_lists = total >= MANY and stored < MOST_LISTED
 
 -- Members of `keyed`: those of the others that have a key of their own. nil if no message has one.
 local with_key

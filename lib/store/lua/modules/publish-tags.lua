@@ -3,7 +3,7 @@
 -- @needs meta, tags, tagged, had_tags, ARGV, FIRST
 -- @use message-columns (tag_lists)
 -- @use tags (MOST_TAGS, MANY_MEMBERS, tag_count)
--- @use long-entry (MOST_LISTED, LONG_ENTRY)
+-- @use long-entry (MANY, MOST_LISTED, LONG_ENTRY)
 
 local find, sub = string.find, string.sub
 
@@ -22,7 +22,7 @@ end
 
 -- Makes messages findable by their tags; takes the numbers of those that carry some, 200 at most.
 local function tag(numbers)
-  local are_new_lists = LONG_ENTRY and tag_count < MOST_LISTED
+  local are_new_lists = #numbers >= MANY and tag_count < MOST_LISTED
   local fields, members = are_new_lists and { LONG_ENTRY, '' } or {}, are_new_lists and { '0', LONG_ENTRY } or {}
   local before, size = #fields, #members
   for i = 1, #numbers do
