@@ -65,7 +65,7 @@ class BarePartition {
       toStoredId(randomUUID()),
       `[${publishedAt},${JSON.stringify(payload)}]`,
     ]);
-    await this.#run('publish', { sequence: ++this.#sequence, columns: `${dues}\nn\n\n` }, rest);
+    await this.#run('publish', { sequence: ++this.#sequence, columns: `${dues}\nn\n0\n\n` }, rest);
   }
 
   async acquire(): Promise<void> {

@@ -4,6 +4,7 @@ import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DelayQueueAdmin, DelayQueueModule, DelayQueueProducer, DelayQueueReceiver } from 'nestjs-delay-queue';
 import { expect, it, onTestFinished } from 'vitest';
+import { eventually } from '../support/waiting.js';
 
 @Module({ imports: [DelayQueueModule.forRoot({ redis: 'embedded:', prefix: `known-${randomUUID()}` })] })
 class Application {}
@@ -30,10 +31,12 @@ it('whoever receives is known to the fleet and to explain, waiting or busy', asy
 
   await first?.ack();
   const waiting = receiver.receive('mails', { wait: '10s', consumer: 'worker-2' });
-  expect((await admin.fleet()).receivers).toMatchObject([
-    { topic: 'mails', consumer: 'worker-2', state: 'idle', waiting: 1, holding: 0 },
-    { topic: 'orders', consumer: 'worker-1', state: 'idle', holding: 0 },
-  ]);
+  await eventually(async () =>
+    expect((await admin.fleet()).receivers).toMatchObject([
+      { topic: 'mails', consumer: 'worker-2', state: 'idle', waiting: 1, holding: 0 },
+      { topic: 'orders', consumer: 'worker-1', state: 'idle', holding: 0 },
+    ]),
+  );
   await producer.publish('mails', 1);
   await (await waiting)[0]?.ack();
   await expect(receiver.receive('orders', { consumer: '' })).rejects.toThrow(/consumer must be a string of 1 to 128/);

@@ -16,6 +16,7 @@ import { useBed } from '../support/app/bed.js';
 import { Jobs } from '../support/app/jobs.js';
 import type { LogBook } from '../support/app/log-book.js';
 import { START, boot, start as startKit, useKitBed } from '../support/kit/kit-bed.js';
+import { PROTOCOL_VERSION } from '../../lib/store/fleet/topic-config.js';
 import { Gate, eventually } from '../support/waiting.js';
 
 /** What the library has logged at a level, without the lines of the boot. */
@@ -71,7 +72,7 @@ describe('the log of an application on Redis', () => {
     await app.producer.publish('jobs', SECRET, { id: 'bad' });
     await app.events.dead.first();
     const [digest] = await bed.redis.hkeys(`{${bed.prefix}:fleet}:handled`);
-    const session = `1 ${Date.now()} 60000 ${digest}`;
+    const session = `1 ${Date.now()} 60000 ${digest} p${PROTOCOL_VERSION}`;
     await setSession(session);
     await says(/^Owns 2 of 4/);
     const [, moved] = /: (.*)/.exec(app.logs.infos.at(-1) ?? '') ?? [];

@@ -4,6 +4,7 @@ import { ConfigurationError, DelayedHandler, type DelayedMessage, type TopicOpti
 import { describe, expect, it } from 'vitest';
 import { type Bed, type RunningApp, onOwnRedis, useBed } from '../support/app/bed.js';
 import { SeededRandom } from '../support/random.js';
+import { PROTOCOL_VERSION } from '../../lib/store/fleet/topic-config.js';
 import { eventually } from '../support/waiting.js';
 
 const TOPIC = 'steps';
@@ -106,7 +107,7 @@ describe('an ordered topic', () => {
 
       expect(await own.redis.hget(`{${own.prefix}:${TOPIC}}:config`, 'order')).toBe('continue');
       expect(await own.redis.hget(`{${own.prefix}:fleet}:topics`, TOPIC)).toMatch(
-        new RegExp(`^${PARTITIONS} 2 continue - `),
+        new RegExp(`^${PARTITIONS} ${PROTOCOL_VERSION} continue - `),
       );
     });
   });

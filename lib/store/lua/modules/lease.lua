@@ -1,19 +1,29 @@
 -- Finds out whether a message is in flight.
 -- @exports lease_of
 -- @needs claims, inflight
--- @use shared-records (GAP, bring_out)
+-- @use shared-records (parse_claim, places_of, bring_out)
+
+-- The field of the record that each id is in. Read once, since a call may ask about many.
+local fields
+
+local function read_fields()
+  fields = {}
+  local all = redis.call('HGETALL', claims)
+  for i = 1, #all, 2 do
+    local left, _, listed = parse_claim(all[i + 1])
+    -- Another program may have written a record without a lease.
+    if left and redis.call('ZSCORE', inflight, '\0' .. all[i]) then
+      for _, id in ipairs(places_of(listed)) do fields[id] = all[i] end
+    end
+  end
+end
 
 -- Returns when the lease of a message ends, after it has brought it out; nil if it is not in flight.
 local function lease_of(id)
   local lease = redis.call('ZSCORE', inflight, id)
-  if lease or redis.call('HLEN', claims) == 0 then return lease end
-  local all, listed = redis.call('HGETALL', claims), GAP .. id .. GAP
-  for i = 1, #all, 2 do
-    -- Another program may have written a record without a lease.
-    if string.find(all[i + 1], listed, 1, true) and redis.call('ZSCORE', inflight, '\0' .. all[i]) then
-      bring_out(all[i])
-      return redis.call('ZSCORE', inflight, id)
-    end
-  end
-  return nil
+  if lease then return lease end
+  if not fields then read_fields() end
+  if not fields[id] then return nil end
+  bring_out(fields[id])
+  return redis.call('ZSCORE', inflight, id)
 end

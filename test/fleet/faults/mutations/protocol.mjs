@@ -267,6 +267,13 @@ export const protocolMutations = [
     scenario: 'ordered-keys',
   },
   {
+    guard: 'order: a message waits behind the head of its key',
+    file: 'store/lua/modules/line-up-new.lua',
+    find: 'local leads = lead[i] and heads[i] ~= ids[n]',
+    replace: 'local leads = false and heads[i] ~= ids[n]',
+    scenario: 'ordered-keys',
+  },
+  {
     guard: 'order: what has begun stays the head of its key until it is done',
     file: 'store/lua/modules/order.lua',
     find: 'if not nth or delivered_now > delivered or',
