@@ -181,6 +181,12 @@ export const moreGuards: readonly Mutation[] = [
     replace: '',
   },
   {
+    guard: 'order: a message waits behind the head of its key',
+    file: 'store/lua/modules/order.lua',
+    find: 'if head and head ~= id and leads(head, key) and not displace(head, due) then',
+    replace: 'if false and head ~= id and leads(head, key) and not displace(head, due) then',
+  },
+  {
     guard: 'receipts: of two settles at once the first counts',
     file: 'consumer/delivery/taken-deliveries.ts',
     find: "if (delivery.settled) return 'stale';",

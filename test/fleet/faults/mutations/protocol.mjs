@@ -261,13 +261,6 @@ export const protocolMutations = [
   // ── order ─────────────────────────────────────────────────────────────────────────────────────────────────────────
   {
     guard: 'order: a message waits behind the head of its key',
-    file: 'store/lua/modules/order.lua',
-    find: 'if head and head ~= id and leads(head, key) and not displace(head, due) then',
-    replace: 'if false and head ~= id and leads(head, key) and not displace(head, due) then',
-    scenario: 'ordered-keys',
-  },
-  {
-    guard: 'order: a message waits behind the head of its key',
     file: 'store/lua/modules/line-up-new.lua',
     find: 'local leads = lead[i] and heads[i] ~= ids[n]',
     replace: 'local leads = false and heads[i] ~= ids[n]',
