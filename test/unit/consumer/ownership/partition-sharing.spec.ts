@@ -142,7 +142,7 @@ describe('PartitionSharing', () => {
     expect(registry.mayShareRecords('mails')).toBe(false);
 
     me.around = failing('configure');
-    await bed.clock.advance(5 * HEARTBEAT);
+    await bed.clock.advance(10 * HEARTBEAT);
     expect([me.errors[0]?.source, await protocols()]).toEqual(['membership', [2, 3, 2]]);
     me.around = async ({ run }) => run();
     await bed.clock.advance(HEARTBEAT);
