@@ -106,6 +106,13 @@ export function sharedRecordsContract(it: BrokerTest): void {
       expect(await bed.get(first.storedId)).toMatchObject({ state: 'in-flight' });
     });
 
+    it('end by the ids at their places alone', async ({ bed }) => {
+      const [first, second, ...others] = (await sharing(bed)) as [ClaimedMessage, ClaimedMessage];
+      const wrong = { ...first, token: second.token };
+      expect(await ack(bed, [wrong, ...others])).toEqual(['stale', ...others.map(() => 'settled')]);
+      expect(await ack(bed, [first, second])).toEqual(['settled', 'settled']);
+    });
+
     it('can end in different ways', async ({ bed }) => {
       const [first, second, ...others] = (await sharing(bed)) as [ClaimedMessage, ClaimedMessage];
       await bed.cancel(second.storedId);
