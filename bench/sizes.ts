@@ -4,7 +4,7 @@ export interface Sizes {
   readonly publish: number;
   /** Messages handled for a rate. */
   readonly backlog: number;
-  /** Messages handled one by one, or ten at a time, for a rate, and as many before that to warm up. */
+  /** Messages handled one by one for a rate, and as many before that to warm up. */
   readonly few: number;
   /** Messages published and handled while the instructions of Redis are counted. */
   readonly counted: number;

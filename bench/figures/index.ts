@@ -2,6 +2,7 @@ import type { Sizes } from '../sizes.js';
 import { backlog } from './backlog.js';
 import { block } from './block.js';
 import { burst } from './burst.js';
+import { busy, calm } from './calm.js';
 import type { Figure } from './figure.js';
 import { finished } from './finished.js';
 import { growth } from './growth.js';
@@ -28,6 +29,8 @@ const FIGURES = [
   burst,
   spread,
   spreadLive,
+  calm,
+  busy,
   instructions,
   memory,
   inFlight,

@@ -1,4 +1,5 @@
 import { CountedRedis } from '../harness/counted-redis.js';
+import type { Counted } from '../instructions/counted.js';
 import { type FigureOf, OURS, type Sample, grouped } from './figure.js';
 
 /** Messages in one call, of those that are counted together. */
@@ -13,12 +14,6 @@ const KEYS = 200;
 interface Internals {
   readonly openPartition: (socket: string, features: object) => Promise<Counted>;
   readonly openLeast: (socket: string) => Promise<Counted>;
-}
-
-interface Counted {
-  publish(count: number): Promise<void>;
-  handle(most: number): Promise<number>;
-  close(): Promise<void>;
 }
 
 type Open = (socket: string, internals: Internals) => Promise<Counted>;

@@ -1,13 +1,15 @@
-import { BULLMQ, type FigureOf, grouped, QUEUES } from './figure.js';
+import { BULLMQ, type Figure, type FigureOf, grouped, QUEUES } from './figure.js';
 import { HANDLED, handleTrial } from './support/handle-rate.js';
 
 /** A handler that takes one message at a time, which is also what each message of a calm topic meets. */
-export const oneAtATime = lowConcurrency('one-at-a-time', 'Handling one at a time', 1);
+export const oneAtATime: FigureOf = ({ few }) => lowConcurrency('one-at-a-time', 'Handling one at a time', 1, few);
 
-export const tenAtATime = lowConcurrency('ten-at-a-time', 'Handling ten at a time', 10);
+/** As many messages as of a backlog with more concurrency, so that the start counts for as much. */
+export const tenAtATime: FigureOf = ({ backlog }) =>
+  lowConcurrency('ten-at-a-time', 'Handling ten at a time', 10, backlog);
 
-function lowConcurrency(name: string, title: string, concurrency: number): FigureOf {
-  return ({ few: messages }) => ({
+function lowConcurrency(name: string, title: string, concurrency: number, messages: number): Figure {
+  return {
     name,
     title,
     description:
@@ -16,5 +18,5 @@ function lowConcurrency(name: string, title: string, concurrency: number): Figur
     measures: [HANDLED],
     baseline: BULLMQ,
     trials: QUEUES.map((subject) => handleTrial(subject, { messages, concurrency, warmUp: messages })),
-  });
+  };
 }

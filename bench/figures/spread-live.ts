@@ -12,5 +12,5 @@ export const spreadLive: FigureOf = (sizes) => ({
     `${AHEAD} ms before it is due, while the consumer works. Concurrency ${CONCURRENCY}.`,
   measures: LATENESS_MEASURES,
   baseline: BULLMQ,
-  trials: spreadTrials(sizes, AHEAD),
+  trials: spreadTrials({ ...sizes, ahead: AHEAD }),
 });

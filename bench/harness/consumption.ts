@@ -31,17 +31,25 @@ export class Consumption {
    */
   async finish(messages: number, timeLimit?: number): Promise<ConsumeResult[]> {
     let timer: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<void>((resolve) => {
+      if (timeLimit !== undefined) timer = setTimeout(resolve, timeLimit);
+    });
+    await Promise.race([this.reached(messages), tooLate]);
+    clearTimeout(timer);
+    return Promise.all(this.#clients.map((client) => client.finish()));
+  }
+
+  /** Resolves once this many messages were handled, with how many by then; rejects if a process failed. */
+  async reached(messages: number): Promise<number> {
     const enough = new Promise<void>((resolve) => {
       const check = (): void => {
         if (this.#handled >= messages) resolve();
       };
       for (const client of this.#clients) client.onReport(check);
-      if (timeLimit !== undefined) timer = setTimeout(resolve, timeLimit);
       check();
     });
     await Promise.race([enough, ...this.#clients.map(({ result }) => result)]);
-    clearTimeout(timer);
-    return Promise.all(this.#clients.map((client) => client.finish()));
+    return this.#handled;
   }
 
   get #handled(): number {

@@ -40,6 +40,13 @@ export class RedisProbe {
     return this.#number('stats', 'total_commands_processed');
   }
 
+  /** CPU time of the server since it started, in microseconds. */
+  async cpu(): Promise<number> {
+    const info = await this.#redis.info('cpu');
+    const seconds = [...info.matchAll(/^used_cpu_(?:user|sys):([\d.]+)/gm)].map(([, value]) => Number(value));
+    return seconds.reduce((sum, value) => sum + value, 0) * 1e6;
+  }
+
   /** Forgets the slow commands so far, and records new ones. */
   async watchSlowCommands(): Promise<void> {
     await this.#redis.config('SET', 'slowlog-log-slower-than', SLOWLOG_THRESHOLD);

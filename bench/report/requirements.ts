@@ -39,6 +39,7 @@ interface Requirement {
 const times = (value: number): string => `${value.toFixed(value < 1 ? 3 : 2)} ×`;
 const percent = (value: number): string => `${(value * 100).toFixed(0)} %`;
 const milliseconds = (value: number): string => `${value.toFixed(1)} ms`;
+const microseconds = (value: number): string => `${value.toFixed(0)} µs`;
 const thousands = (value: number): string => `${(value / 1000).toFixed(0)}k`;
 const perSecond = (value: number): string => `${value.toFixed(2)}/s`;
 
@@ -92,6 +93,14 @@ const REQUIREMENTS: readonly Requirement[] = [
     bounds: (figure) => [{ value: ratio(figure, 'max', BULLMQ), show: times, atMost: { must: 0.15, goal: 0.1 } }],
   },
   { figure: 'spread', what: 'Lateness, published before', bounds: latenessBounds },
+  {
+    figure: 'calm',
+    what: 'CPU of a message of a calm topic',
+    bounds: (figure) => [
+      { value: median(figure, 'redis'), show: microseconds, atMost: { must: 100, goal: 60 }, of: 'Redis' },
+      { value: median(figure, 'process'), show: microseconds, atMost: { must: 200, goal: 120 }, of: 'process' },
+    ],
+  },
   { figure: 'spread-live', what: 'Lateness, published meanwhile', bounds: latenessBounds },
   ...instructionsBounds(),
   {

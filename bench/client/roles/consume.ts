@@ -17,7 +17,7 @@ export interface ConsumeOptions {
   readonly finished?: number | undefined;
   /** Messages published and handled before, and not counted. */
   readonly warmUp: number;
-  /** How many messages are handled before lateness counts. @defaultValue 0 */
+  /** How many messages are handled before lateness and CPU time count. @defaultValue 0 */
   readonly leadIn?: number;
 }
 
@@ -28,6 +28,8 @@ export interface ConsumeResult {
   /** When the last message was handled, epoch milliseconds. */
   readonly lastAt: number;
   readonly lateness: Lateness;
+  /** CPU time of the process for each message that counts, in microseconds. */
+  readonly cpu: number;
 }
 
 /** Handles messages until it is told to finish, and only records the time of each. */
@@ -36,10 +38,13 @@ export async function consume(context: RoleContext, options: ConsumeOptions): Pr
   await warmUp(contender, { ...options, redisUrl, messages: options.warmUp });
   const offsetBefore = await measureClockOffset(redisUrl);
 
+  const { leadIn = 0 } = options;
   const values: number[] = [];
   let lastAt = 0;
+  let cpuBefore = process.cpuUsage();
   const consumer = await contender.consumer({ ...options, redisUrl }, async ({ dueAt }) => {
     lastAt = now();
+    if (values.length === leadIn) cpuBefore = process.cpuUsage();
     values.push(lastAt - dueAt);
   });
   context.ready();
@@ -49,6 +54,7 @@ export async function consume(context: RoleContext, options: ConsumeOptions): Pr
   }, PROGRESS_INTERVAL);
   await finish;
   clearInterval(progress);
+  const { user, system } = process.cpuUsage(cpuBefore);
   const clock = between(offsetBefore, await measureClockOffset(redisUrl));
   // Closes gracefully, so that another process can take over at once.
   await consumer.close();
@@ -56,6 +62,7 @@ export async function consume(context: RoleContext, options: ConsumeOptions): Pr
     handled: values.length,
     startedAt: consumer.startedAt + clock.offset,
     lastAt: lastAt + clock.offset,
-    lateness: latenessOf(values, clock, options.leadIn),
+    lateness: latenessOf(values, clock, leadIn),
+    cpu: (user + system) / (values.length - leadIn),
   };
 }

@@ -12,6 +12,11 @@ export const LATENESS_MEASURES: readonly Measure[] = [
   { key: 'early', label: 'early', unit: '', better: 'less', digits: 0, incomparable: true },
 ];
 
+export const COST_MEASURES: readonly Measure[] = [
+  { key: 'redis', label: 'Redis', unit: 'µs', better: 'less', digits: 0 },
+  { key: 'process', label: 'process', unit: 'µs', better: 'less', digits: 0 },
+];
+
 /** Messages that each contender publishes per millisecond, even on a slow machine. */
 const PUBLISHED_AT_LEAST: Readonly<Record<ContenderName, number>> = {
   'nestjs-delay-queue': 30,
@@ -32,7 +37,7 @@ export interface LatenessOptions extends Pick<LoadOptions, 'messages' | 'lead' |
   readonly leadIn?: number;
 }
 
-/** Publishes messages that fall due while one process consumes. */
+/** Publishes messages that fall due while one process consumes. What Redis needs counts from the first of those that count. */
 export async function lateness(
   bench: Bench,
   contender: ContenderName,
@@ -41,8 +46,10 @@ export async function lateness(
   const queue = { topics: [TOPIC], partitions: PARTITIONS };
   const consumption = await Consumption.start(bench, contender, { ...queue, concurrency, warmUp, leadIn });
   const messages = leadIn + counted;
-  await bench.run(contender, 'load', { ...queue, ...load, messages });
+  const ledIn = consumption.reached(leadIn).then(async (handled) => ({ handled, cpu: await bench.redis.cpu() }));
+  const [before] = await Promise.all([ledIn, bench.run(contender, 'load', { ...queue, ...load, messages })]);
   const [result] = await consumption.finish(messages);
   if (!result) throw new Error('No process consumed.');
-  return { ...result.lateness };
+  const redis = ((await bench.redis.cpu()) - before.cpu) / (messages - before.handled);
+  return { ...result.lateness, redis, process: result.cpu };
 }

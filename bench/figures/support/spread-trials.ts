@@ -5,9 +5,16 @@ import { lateness, leadFor } from './lateness.js';
 export const PER_SECOND = 500;
 export const CONCURRENCY = 100;
 
-/** @param ahead milliseconds between publishing and due time; `undefined`: all are published before the first is due */
-export function spreadTrials({ spread: messages, leadIn, warmUp }: Sizes, ahead?: number): Trial[] {
-  const step = 1000 / PER_SECOND;
+/** How many messages are spread over time, and how. */
+interface Spread extends Pick<Sizes, 'spread' | 'leadIn' | 'warmUp'> {
+  /** @defaultValue PER_SECOND */
+  readonly perSecond?: number;
+  /** Milliseconds between publishing and due time. @defaultValue all are published before the first is due */
+  readonly ahead?: number;
+}
+
+export function spreadTrials({ spread: messages, leadIn, warmUp, perSecond = PER_SECOND, ahead }: Spread): Trial[] {
+  const step = 1000 / perSecond;
   const options = { messages, leadIn, step, ahead, concurrency: CONCURRENCY, warmUp };
   return QUEUES.map((name) => ({
     subject: name,

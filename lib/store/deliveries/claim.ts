@@ -56,7 +56,7 @@ export interface ClaimRequest {
 }
 
 /** Fewest first deliveries for which a shared record costs less than records of their own. */
-export const SHARES_FROM = 8;
+export const SHARES_FROM = 4;
 
 /** Most suspects that run at once in a process. */
 export const SUSPECT_ROOM = 16;

@@ -1,7 +1,7 @@
 /**
- * Proves that a settle belongs to the current delivery of a message: the token is the owner's epoch and the number of the
- * delivery. The broker only compares it, so nothing that it forgets can make a receipt fit a later delivery, or a later message
- * with the same id.
+ * Proves that a settle belongs to the current delivery of a message: the token is the owner's epoch and the number of the delivery, or
+ * the number of the first delivery that shares its record and its place there. The broker only compares it, so nothing that it forgets
+ * can make a receipt fit a later delivery, or a later message with the same id.
  */
 export interface Receipt {
   readonly storedId: string;

@@ -11,9 +11,7 @@
 
 -- @use now (now_us, now)
 -- @use times (LONGEST, to_time)
-
--- Most deliveries of a claim.
-local MOST = 200
+-- @use most-deliveries (MOST_DELIVERIES)
 
 local function count(scheduled, inflight, dead, owner, meta, blocked, finished, errors, claims)
   -- They wait too, but not to be claimed.
@@ -30,7 +28,7 @@ local function count(scheduled, inflight, dead, owner, meta, blocked, finished, 
   -- A claim whose deliveries share a record is one entry.
   local shared = 0
   local records = redis.call('HGETALL', claims)
-  for i = 2, #records, 2 do shared = shared + math.min(tonumber(string.match(records[i], '^%d+')) or 1, MOST) - 1 end
+  for i = 2, #records, 2 do shared = shared + math.min(tonumber(string.match(records[i], '^%d+')) or 1, MOST_DELIVERIES) - 1 end
   local counts = {
     redis.call('ZCARD', scheduled) + blocked_count,
     next_due and next_due <= now and redis.call('ZCOUNT', scheduled, '-inf', now) or 0,

@@ -19,10 +19,12 @@ local repaired = 0
 
 -- Mostly all records are of messages in flight, so that those that are due have none. Another program may have put entries in flight
 -- that have no record; spent attempts have left a failure.
+local has_records = has_errors
 local function may_have_records()
-  if has_errors then return true end
+  if has_records then return true end
   local stored = redis.call('HLEN', deliveries)
-  return stored > 0 and stored > redis.call('ZCARD', inflight) - redis.call('HLEN', claims)
+  has_records = stored > 0 and stored > redis.call('ZCARD', inflight) - redis.call('HLEN', claims)
+  return has_records
 end
 
 local function leave(ids)

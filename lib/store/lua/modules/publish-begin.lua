@@ -1,5 +1,5 @@
 -- Looks at the messages of a publish before anything is written: a repeat is answered, and what cannot be used is refused.
--- @exports head_before, total, stored, base, due_of_all, score_of_all, dues, scores, is_later, with_key, are_lists
+-- @exports head_before, total, stored, base, due_of_all, score_of_all, dues, scores, is_later, with_key, are_lists, longest
 -- @needs messages, keyed, finished, answered, asked, ARGV, FIRST
 -- @use now (now_us, now_up)
 -- @use times (MAX_TIME)
@@ -73,6 +73,12 @@ if waits or on_duplicates ~= 'n' then
     end
     if known then known[id] = true end
   end
+end
+
+local longest = 0
+for at = FIRST + 1, #ARGV, 2 do
+  local length = #ARGV[at]
+  if length > longest then longest = length end
 end
 
 -- Whether the keys that are written to may be lists that would soon be long.

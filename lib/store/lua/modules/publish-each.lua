@@ -1,7 +1,7 @@
 -- Stores messages of any kind: new ones with one command for all, unless they are lined up, and the others one by one.
 -- @needs scheduled, inflight, messages, deliveries, claims, dead, errors, keyed, places
 -- @needs order_mode, is_ordered, publish_later, created, statuses, kept, is_new, first_due, ARGV, FIRST
--- @use publish-begin (total, due_of_all, score_of_all, dues, scores, is_later, are_lists)
+-- @use publish-begin (total, due_of_all, score_of_all, dues, scores, is_later, are_lists, longest)
 -- @use message-columns (on_duplicates, waits)
 -- @use count (add)
 -- @use largest (note_length)
@@ -20,7 +20,7 @@ if is_later then
   redis.call('HLEN', errors)
 end
 
-local members, longest, noted = are_lists and { '0', LONG_ENTRY } or {}, 0, nil
+local members, noted = are_lists and { '0', LONG_ENTRY } or {}, nil
 local size = #members
 for n = 1, is_ordered and 0 or total do
   if not (is_later and is_later[n]) then
@@ -40,8 +40,6 @@ if is_later then
   fields, first_field, created = {}, 1, 0
 end
 for n = 1, total do
-  local length = #ARGV[FIRST + 2 * n - 1]
-  if length > longest then longest = length end
   if not (is_later and is_later[n]) then
     if is_later then
       fields[2 * created + 1], fields[2 * created + 2] = ARGV[FIRST + 2 * n - 2], ARGV[FIRST + 2 * n - 1]

@@ -1,6 +1,6 @@
 -- Stores messages without tags that are all new, in a topic without an order: mostly all are, so this does as little as it can.
 -- @needs scheduled, messages, is_new, first_due, ARGV, FIRST
--- @use publish-begin (total, due_of_all, score_of_all, dues, scores, are_lists)
+-- @use publish-begin (total, due_of_all, score_of_all, dues, scores, are_lists, longest)
 -- @use long-entry (LONG_ENTRY)
 -- @use count (add)
 -- @use largest (note_length)
@@ -10,22 +10,14 @@ is_new = add('published', total) == total
 redis.call('HSET', messages, unpack(ARGV, FIRST))
 
 -- Each envelope gives its place to the score of the next id, so that what is written to the set follows in ARGV.
-local longest = #ARGV[FIRST + 1]
 first_due = due_of_all or dues[1]
 ARGV[FIRST - 1] = score_of_all or scores[1]
 if due_of_all then
-  for at = FIRST + 1, #ARGV, 2 do
-    local length = #ARGV[at]
-    if length > longest then longest = length end
-    ARGV[at] = score_of_all
-  end
+  for at = FIRST + 1, #ARGV, 2 do ARGV[at] = score_of_all end
 else
   for n = 1, total do
-    local at = FIRST + 2 * n - 1
-    local length = #ARGV[at]
-    if length > longest then longest = length end
     if dues[n] < first_due then first_due = dues[n] end
-    ARGV[at] = scores[n + 1]
+    ARGV[FIRST + 2 * n - 1] = scores[n + 1]
   end
 end
 if are_lists then

@@ -5,8 +5,7 @@
 -- @use forget (forget)
 -- @use lines (leave_lines)
 -- @use earliest (note)
--- @use settle-tokens (tokens_of)
--- @use settle-shared (are_shared, own, emptied, rewritten, bring_out_shares)
+-- @use settle-shared (are_shared, own, own_tokens, emptied, rewritten, bring_out_shares)
 
 local records = #own > 0 and redis.call('HMGET', deliveries, unpack(own)) or {}
 
@@ -17,16 +16,13 @@ local function is_plain(record, token)
 end
 
 local are_acked = outcomes == 'a' and not keeps
-local is_listed, at = {}, 0
-for n = 1, #ids do
-  if tokens_of[n] then
-    at = at + 1
-    if not is_plain(records[at], tokens_of[n]) or is_listed[ids[n]] then
-      are_acked = false
-      break
-    end
-    is_listed[ids[n]] = true
+local is_listed = {}
+for n = 1, #own do
+  if not is_plain(records[n], own_tokens[n]) or is_listed[own[n]] then
+    are_acked = false
+    break
   end
+  is_listed[own[n]] = true
 end
 if are_acked then
   forget(ids, false, own)

@@ -1,6 +1,6 @@
 -- Ends deliveries that share records, if all of them have succeeded and are the current ones. If not, their messages are brought out, and end by
 -- records of their own.
--- @exports are_shared, own, emptied, rewritten, bring_out_shares
+-- @exports are_shared, own, own_tokens, emptied, rewritten, bring_out_shares
 -- @needs scheduled, claims, outcomes, ids
 -- @use finished (keeps)
 -- @use shared-records (GAP, parse_claim, places_of, bring_out)
@@ -13,8 +13,8 @@ local SMALL_PART = 0.25
 local emptied, rewritten = {}, {}
 
 local are_shared, bring_out_shares = false, nil
--- The messages with records of their own.
-local own = ids
+-- The messages with records of their own, and the tokens of their deliveries.
+local own, own_tokens = ids, tokens_of
 if #shares > 0 then
   -- Whether a share is all that its claim has, in the same order.
   local function is_whole(share, left, listed)
@@ -71,9 +71,9 @@ if #shares > 0 then
 
   are_shared = outcomes == 'a' and not keeps and are_current()
   if are_shared then
-    own = {}
+    own, own_tokens = {}, {}
     for n = 1, total do
-      if tokens_of[n] then own[#own + 1] = ids[n] end
+      if tokens_of[n] then own[#own + 1], own_tokens[#own + 1] = ids[n], tokens_of[n] end
     end
   else
     bring_out_shares()

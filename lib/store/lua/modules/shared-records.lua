@@ -6,11 +6,10 @@
 -- @exports SHARED, GAP, parse_claim, places_of, bring_out
 -- @needs scheduled, claims, inflight, deliveries
 -- @use record (format_record)
+-- @use most-deliveries (MOST_DELIVERIES)
 
 -- Token of a delivery that shares a record; captures the field of that.
 local SHARED = '^([^ ]+)%+%d+$'
--- Most deliveries of a claim.
-local MOST = 200
 -- No stored id has two of them in a row, or one at an end.
 local GAP = '\0\0'
 
@@ -27,7 +26,7 @@ end
 local function places_of(listed)
   local ids, from = {}, #GAP + 1
   local gap = string.find(listed, GAP, from, true)
-  while gap and #ids < MOST do
+  while gap and #ids < MOST_DELIVERIES do
     ids[#ids + 1] = string.sub(listed, from, gap - 1)
     from = gap + #GAP
     gap = string.find(listed, GAP, from, true)
