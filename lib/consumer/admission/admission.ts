@@ -140,6 +140,12 @@ export class Admission {
     return this.#starvation.since;
   }
 
+  /** Whether deliveries of the topic, or of a key, wait for others to end. */
+  get isLimited(): boolean {
+    const { isLimited, keyLimits } = this.#parts.limiter;
+    return isLimited || keyLimits !== undefined;
+  }
+
   /** Applies new limits from now on. */
   changeLimits(limits: TopicLimits | undefined): void {
     this.#parts.limiter.change(limits);

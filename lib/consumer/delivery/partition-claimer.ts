@@ -120,6 +120,12 @@ export class PartitionClaimer implements Startable, Claims {
     return this.#timer.at - this.#brokerNow <= SAME_MOMENT;
   }
 
+  /** Milliseconds until the next claim, 0 while one is under way; `Infinity` if none is planned. */
+  get claimsIn(): number {
+    if (!this.mayClaim) return Infinity;
+    return this.#unansweredSince === undefined ? this.#timer.at - this.#brokerNow : 0;
+  }
+
   get progress(): PartitionProgress {
     return {
       partition: this.partition.index,

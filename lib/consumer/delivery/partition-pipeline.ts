@@ -121,6 +121,14 @@ export class PartitionPipeline implements ClaimTaker, SettleListener {
     return this.#settler.hasSucceeded;
   }
 
+  /** Acks that others wait for, or a caller, do not wait for a claim. */
+  get claimsIn(): number {
+    const { destination, topics, admission } = this.#handling;
+    const isWaitedFor =
+      destination.settlesEach === true || topics.knownOrder(this.partition.topic) !== undefined || admission.isLimited;
+    return isWaitedFor ? Infinity : (this.#claimer?.claimsIn ?? Infinity);
+  }
+
   takeSucceeded(): SucceededDeliveries | undefined {
     return this.#settler.takeSucceeded();
   }

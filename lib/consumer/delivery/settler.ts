@@ -22,6 +22,9 @@ import { SucceededDeliveries, canGoAlong, splitByClaim } from './succeeded-deliv
 import { type Verdict, dead } from './verdict.js';
 import { WaitingOutcomes, splitByRoom } from './waiting-outcomes.js';
 
+/** Longest time that deliveries that have succeeded wait for a claim to take them along, in milliseconds. */
+const LONGEST_WAIT = 20;
+
 /** Effect of a settle that was not too late. */
 export type Effect = Exclude<SettleStatus, 'stale'>;
 
@@ -31,6 +34,8 @@ export interface SettleListener {
   readonly owner?: Owner | undefined;
   /** Whether finished messages record the process that handled them, and for how long. */
   readonly isFinishedKept?: boolean;
+  /** Milliseconds until a claim can take along deliveries that have succeeded. @defaultValue none is planned */
+  readonly claimsIn?: number;
   /** Called when an outcome is confirmed; for a message set aside because its outcome was refused, when it is a dead letter. */
   settled(delivery: Delivery, verdict: Verdict, effect: Effect): void;
   /** Called when an outcome came too late and had no effect. */
@@ -45,7 +50,8 @@ export interface SettleListener {
 
 /**
  * Sends the outcomes of one partition's deliveries, one call at a time: those that come up meanwhile travel together in the next call.
- * While the broker is unreachable they are kept, at most as many as can be handled at once. Those that a claim can take along are left to it.
+ * While the broker is unreachable they are kept, at most as many as can be handled at once. Those that a claim can take along are left to
+ * it, and wait for it a moment if it comes soon.
  *
  * If the broker is full, outcomes that make room go on, and the others wait for as long as it takes: their leases have to be renewed, and
  * nothing more should be claimed once they are a crowd. Nor should anything be claimed before outcomes whose lease has ended are answered,
@@ -62,6 +68,10 @@ export class Settler {
   #sent: readonly DecidedDelivery[] = [];
   /** Deliveries that a claim has taken along, until it is answered. */
   #along: SucceededDeliveries | undefined;
+  /** Time until which what is pending waits for a claim, in epoch milliseconds on the local clock; `undefined` if it does not wait. */
+  #leftUntil: number | undefined;
+  /** Number of callers that wait for the end of all outcomes. */
+  #hurried = 0;
   #isWaiting = false;
   /** Earliest lease end among the unanswered outcomes, in epoch milliseconds on the local clock; those that wait for room do not count. */
   #lateFrom = Infinity;
@@ -107,10 +117,14 @@ export class Settler {
     this.#sending.poke();
   }
 
-  /** Whether there is something for a claim to take along. Finished messages are copied in parts, and middleware wraps a call of its own. */
+  /** Whether there is something for a claim to take along. */
   get hasSucceeded(): boolean {
-    const mayGo = !this.#listener.isFinishedKept && !this.#context.settleLayers && this.#waiting.size === 0;
-    return mayGo && !this.#along && this.#pending.some(canGoAlong);
+    return this.#mayGoAlong && !this.#along && this.#pending.some(canGoAlong);
+  }
+
+  /** Finished messages are copied in parts, and middleware wraps a call of its own. */
+  get #mayGoAlong(): boolean {
+    return !this.#listener.isFinishedKept && !this.#context.settleLayers && this.#waiting.size === 0;
   }
 
   /** Leaves the deliveries that have succeeded to a claim; `undefined` if there are none. */
@@ -118,6 +132,7 @@ export class Settler {
     if (!this.hasSucceeded) return undefined;
     const { along, others } = splitByClaim(this.#pending);
     this.#pending = others;
+    this.#leftUntil = undefined;
     this.#along = new SucceededDeliveries(along, {
       answered: (deliveries, statuses) => {
         const wasLate = this.#isLate;
@@ -127,6 +142,7 @@ export class Settler {
           this.#answered(decided, statuses[i] as SettleStatus);
           this.#listener.done(decided.delivery);
         });
+        if (this.#pending.length > 0) this.#sending.poke();
       },
       failed: (deliveries) => {
         this.#along = undefined;
@@ -139,8 +155,11 @@ export class Settler {
 
   /** Resolves once every outcome was sent and answered, or given up. */
   async idle(): Promise<void> {
+    this.#hurried++;
     await this.#along?.ended;
+    if (this.#pending.length > 0) this.#sending.poke();
     await this.#sending.idle();
+    this.#hurried--;
   }
 
   /** Stops trying: messages whose outcome is not confirmed are delivered again when their lease ends. */
@@ -150,8 +169,18 @@ export class Settler {
   }
 
   /** Claims usually take along what there is before its turn comes. */
-  #sendIfAny(): Promise<number | undefined> | undefined {
-    return this.#pending.length + this.#waiting.size === 0 ? undefined : this.#sendAll();
+  #sendIfAny(): Promise<number | undefined> | number | undefined {
+    if (this.#pending.length + this.#waiting.size === 0) return undefined;
+    return this.#waitForClaim() ?? this.#sendAll();
+  }
+
+  /** Returns how long what is pending can wait for a claim that comes soon, in milliseconds; `undefined` if it cannot. */
+  #waitForClaim(): number | undefined {
+    const now = this.#context.clock.now();
+    const { claimsIn = Infinity } = this.#listener;
+    if (this.#hurried > 0 || claimsIn > LONGEST_WAIT || !this.#mayGoAlong || !this.#pending.every(canGoAlong)) return undefined;
+    this.#leftUntil ??= Math.min(now + LONGEST_WAIT, this.#lateFrom);
+    return this.#leftUntil > now ? this.#leftUntil - now : undefined;
   }
 
   /**
@@ -188,6 +217,7 @@ export class Settler {
 
   /** While something waits for room, only outcomes that make room are sent at once. */
   #nextBatch(): DecidedDelivery[] {
+    this.#leftUntil = undefined;
     while (this.#pending.length > 0) {
       const batch = this.#pending.splice(0, batchLength(this.#pending));
       if (this.#waiting.size === 0) return batch;

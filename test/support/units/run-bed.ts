@@ -1,9 +1,11 @@
 import type { DeliveryStore } from '../../../lib/store/deliveries/delivery-store.js';
+import type { TopicLimits } from '../../../lib/store/deliveries/limits.js';
 import type { MessageStore } from '../../../lib/store/messages/message-store.js';
 import { tokenOf } from '../../../lib/store/deliveries/receipt.js';
 import type { Outcome, Settlement } from '../../../lib/store/deliveries/settle.js';
 import { ownerOf } from '../../../lib/store/fleet/owner.js';
 import type { PartitionSignal } from '../../../lib/store/fleet/signals.js';
+import type { TopicOrder } from '../../../lib/store/fleet/topic-config.js';
 import type { AbandonedCalls } from '../../../lib/consumer/delivery/abandoned-calls.js';
 import { Delivery } from '../../../lib/consumer/delivery/delivery.js';
 import { HandlerSlots, SlotPool } from '../../../lib/consumer/admission/handler-slots.js';
@@ -34,6 +36,10 @@ export interface BenchOptions {
   readonly handle?: MessageHandler['handle'];
   /** Slots that are free, for what waits for one. */
   readonly free?: number;
+  readonly limits?: TopicLimits;
+  readonly order?: TopicOrder;
+  /** Whether receivers settle the messages. */
+  readonly settlesEach?: boolean;
 }
 
 /** The run of one partition; the test claims, handles, and sees what is settled. */
@@ -64,7 +70,13 @@ export class RunBed {
   readonly holds: number[] = [];
   #deliveries = 0;
 
-  constructor({ batch, settings, free = 1000, handle = async (messages) => this.#call(messages) }: BenchOptions = {}) {
+  constructor({
+    free = 1000,
+    handle = async (messages) => this.#call(messages),
+    order,
+    settlesEach,
+    ...given
+  }: BenchOptions = {}) {
     const broker = fakeBroker({
       onClockStep: () => () => {},
       now: () => this.clock.now(),
@@ -126,7 +138,9 @@ export class RunBed {
     });
     const slots = new HandlerSlots(new SlotPool(free), free);
     slots.release = (count) => void (this.slotsFree += count);
-    const handling = testHandling({ context, settings, batch, slots, handle });
+    const handling = testHandling({ context, slots, handle, ...given });
+    if (order) handling.topics.knownOrder = () => order;
+    if (settlesEach) Object.assign(handling.destination, { settlesEach });
     this.abandoned = handling.abandoned;
     this.pipeline = new PartitionPipeline(handling, PARTITION);
   }
