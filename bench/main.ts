@@ -5,7 +5,7 @@ import { measureInAlternation } from './harness/alternate.js';
 import { Bench } from './harness/bench.js';
 import { type BenchOptions, parseOptions, UsageError } from './options.js';
 import { chartOf } from './report/chart.js';
-import { CHART, DOCUMENT, fillDocument } from './report/document.js';
+import { CHART, DOCUMENT, SIZING, fillDocument, fillRegions } from './report/document.js';
 import { LATEST, PARTIAL, writeReport } from './report/json.js';
 import { describeMachine } from './report/machine.js';
 import type { FigureReport, Report } from './report/report.js';
@@ -79,5 +79,6 @@ async function publish(report: Report): Promise<void> {
   writeReport(LATEST, report);
   writeFileSync(CHART, chartOf(report));
   writeFileSync(DOCUMENT, await fillDocument(readFileSync(DOCUMENT, 'utf8'), report));
-  console.log(`\nWritten to ${LATEST}, ${CHART} and ${DOCUMENT}.`);
+  writeFileSync(SIZING, await fillRegions(readFileSync(SIZING, 'utf8'), report));
+  console.log(`\nWritten to ${LATEST}, ${CHART}, ${DOCUMENT} and ${SIZING}.`);
 }

@@ -2,6 +2,7 @@ import type { ContenderName } from '../contenders/contender.js';
 import type { Sizes } from '../sizes.js';
 import { BARE, BULLMQ, type FigureOf, grouped, QUEUES, type Trial } from './figure.js';
 import { HANDLED, handleTrial } from './support/handle-rate.js';
+import { REDIS_COST } from './support/redis-cost.js';
 
 const CONCURRENCIES = [50, 100, 500, 2000];
 
@@ -12,7 +13,7 @@ export const backlog: FigureOf = (sizes) => ({
     `${grouped(sizes.backlog)} messages are already due; one process handles them with a handler that does nothing. ` +
     `Measured from the start of consumption to the last message handled, with the best concurrency for each contender ` +
     `of ${CONCURRENCIES.join(', ')}.`,
-  measures: [HANDLED],
+  measures: [HANDLED, REDIS_COST],
   baseline: BULLMQ,
   trials: [
     ...CONCURRENCIES.flatMap((concurrency) =>

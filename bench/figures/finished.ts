@@ -45,7 +45,7 @@ function trial(
       }
       const before = await bench.redis.usedMemory();
       await bench.run(OURS, 'load', { ...queue, messages });
-      const rate = await handleRate(bench, OURS, { ...consume, messages });
+      const { rate } = await handleRate(bench, OURS, { ...consume, messages });
       return { rate, bytes: ((await bench.redis.usedMemory()) - before) / messages };
     },
   };

@@ -47,7 +47,12 @@ function trial(waiting: number, { publish: messages, spread, leadIn, warmUp }: S
       });
       // The publisher warmed up on the same topic, and no message of that may be left for the next figure.
       const due = messages + warmUp;
-      const handled = await handleRate(bench, OURS, { topics, messages: due, concurrency: CONCURRENCY, warmUp });
+      const { rate: handled } = await handleRate(bench, OURS, {
+        topics,
+        messages: due,
+        concurrency: CONCURRENCY,
+        warmUp,
+      });
       const { p50 = NaN, p99 = NaN } = await lateness(bench, OURS, {
         messages: spread,
         leadIn,

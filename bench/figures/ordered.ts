@@ -35,7 +35,7 @@ function trial(subject: string, isOrdered: boolean, { publish: messages, warmUp 
         inTheAir: IN_THE_AIR,
         keys: KEYS,
       });
-      const handled = await handleRate(bench, OURS, {
+      const { rate: handled } = await handleRate(bench, OURS, {
         topics: [TOPIC],
         ordered: isOrdered,
         // The publisher warmed up on the same topic.

@@ -25,7 +25,8 @@ function trial(number: number, { longBacklog: messages, warmUp }: Sizes): Trial 
     subject: subjectOf(number),
     measure: async (bench) => {
       await bench.run(OURS, 'load', { topics: names, partitions: PARTITIONS, messages });
-      return { rate: await handleRate(bench, OURS, { topics: names, messages, concurrency: CONCURRENCY, warmUp }) };
+      const consume = { topics: names, messages, concurrency: CONCURRENCY, warmUp };
+      return { rate: (await handleRate(bench, OURS, consume)).rate };
     },
   };
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { figuresOf } from '../../bench/figures/index.js';
 import { chartOf } from '../../bench/report/chart.js';
-import { CHART, DOCUMENT, fillDocument, proseOf, regionsOf } from '../../bench/report/document.js';
+import { CHART, DOCUMENT, SIZING, fillDocument, fillRegions, proseOf, regionsOf } from '../../bench/report/document.js';
 import { readLatest } from '../../bench/report/json.js';
 import { FULL } from '../../bench/sizes.js';
 import { readDocument } from '../support/docs/markdown.js';
@@ -14,6 +14,12 @@ const figureNames = figuresOf(FULL).map(({ name }) => name);
 describe('docs/internals/performance.md', () => {
   it('shows the latest run and nothing else', async () => {
     expect(await fillDocument(document, latest)).toBe(document);
+  });
+
+  it('shows what the page on sizing computes of it', async () => {
+    const sizing = readDocument(SIZING);
+    expect(regionsOf(sizing)).toEqual(['sizing']);
+    expect(await fillRegions(sizing, latest)).toBe(sizing);
   });
 
   it('has a place for every figure', () => {

@@ -3,8 +3,9 @@ import type { Bench } from '../../harness/bench.js';
 import { Consumption } from '../../harness/consumption.js';
 import { PARTITIONS, TOPIC } from '../../sizes.js';
 import type { Measure, Trial } from '../figure.js';
+import { withRedisCost } from './redis-cost.js';
 
-/** What {@link handleRate} measures, as a column. */
+/** The rate that {@link handleRate} measures, as a column. */
 export const HANDLED: Measure = { key: 'rate', label: 'handled', unit: 'messages/s', better: 'more', digits: 0 };
 
 /** Fills one topic with messages that are due, and lets one process handle them. */
@@ -17,7 +18,7 @@ export function handleTrial(
     subject,
     measure: async (bench) => {
       await bench.run(subject, 'load', { topics, partitions: PARTITIONS, messages: options.messages });
-      return { rate: await handleRate(bench, subject, { topics, ...options }) };
+      return { ...(await handleRate(bench, subject, { topics, ...options })) };
     },
   };
 }
@@ -33,16 +34,19 @@ export interface HandleRateOptions {
   readonly finished?: number | undefined;
 }
 
-/**
- * Lets one process handle messages that are already due.
- *
- * @returns messages per second, from the start of consumption to the last one handled
- */
+export interface HandleRate {
+  /** Messages per second, from the start of consumption to the last one handled. */
+  readonly rate: number;
+  /** CPU time of Redis for each of them, in microseconds. */
+  readonly redis: number;
+}
+
+/** Lets one process handle messages that are already due. */
 export async function handleRate(
   bench: Bench,
   contender: ContenderName,
   { topics, ordered, messages, concurrency, warmUp, finished }: HandleRateOptions,
-): Promise<number> {
+): Promise<HandleRate> {
   const consumption = await Consumption.start(bench, contender, {
     topics,
     partitions: PARTITIONS,
@@ -51,7 +55,8 @@ export async function handleRate(
     warmUp,
     finished,
   });
-  const [result] = await consumption.finish(messages);
+  const { result: results, redis } = await withRedisCost(bench, messages, () => consumption.finish(messages));
+  const [result] = results;
   if (!result) throw new Error('No process consumed.');
-  return result.handled / ((result.lastAt - result.startedAt) / 1000);
+  return { rate: result.handled / ((result.lastAt - result.startedAt) / 1000), redis };
 }

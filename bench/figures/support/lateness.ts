@@ -4,6 +4,7 @@ import type { Bench } from '../../harness/bench.js';
 import { Consumption } from '../../harness/consumption.js';
 import { PARTITIONS, TOPIC } from '../../sizes.js';
 import type { Measure, Sample } from '../figure.js';
+import { REDIS_COST } from './redis-cost.js';
 
 export const LATENESS_MEASURES: readonly Measure[] = [
   { key: 'p99', label: 'p99', unit: 'ms', better: 'less', digits: 1 },
@@ -13,7 +14,7 @@ export const LATENESS_MEASURES: readonly Measure[] = [
 ];
 
 export const COST_MEASURES: readonly Measure[] = [
-  { key: 'redis', label: 'Redis', unit: 'µs', better: 'less', digits: 0 },
+  { ...REDIS_COST, label: 'Redis', digits: 0 },
   { key: 'process', label: 'process', unit: 'µs', better: 'less', digits: 0 },
 ];
 

@@ -1,6 +1,7 @@
 import { BARE_BATCH, type ContenderName } from '../../contenders/contender.js';
 import { PARTITIONS, type Sizes, TOPIC } from '../../sizes.js';
 import { BARE, type Measure, QUEUES, type Trial } from '../figure.js';
+import { REDIS_COST, withRedisCost } from './redis-cost.js';
 
 const HOUR = 3_600_000;
 
@@ -16,6 +17,7 @@ const BARE_CALLS: Calls = { perCall: BARE_BATCH * PARTITIONS, inTheAir: 2 };
 export const PUBLISH_MEASURES: readonly Measure[] = [
   { key: 'later', label: 'due in an hour', unit: 'messages/s', better: 'more', digits: 0 },
   { key: 'atOnce', label: 'due at once', unit: 'messages/s', better: 'more', digits: 0 },
+  REDIS_COST,
 ];
 
 /** Trials of publishing: the queues use the given calls, the bare scripts their own. */
@@ -34,10 +36,12 @@ function trial(subject: ContenderName, sizes: Sizes, calls: Calls): Trial {
         messages: sizes.publish,
         warmUp: sizes.warmUp,
       };
-      const later = await bench.run(subject, 'publish', { ...options, delay: HOUR });
+      const { result: later, redis } = await withRedisCost(bench, sizes.publish + sizes.warmUp, () =>
+        bench.run(subject, 'publish', { ...options, delay: HOUR }),
+      );
       await bench.redis.empty();
       const atOnce = await bench.run(subject, 'publish', options);
-      return { later: later.rate, atOnce: atOnce.rate };
+      return { later: later.rate, atOnce: atOnce.rate, redis };
     },
   };
 }

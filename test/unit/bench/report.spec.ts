@@ -2,25 +2,49 @@ import { describe, expect, it } from 'vitest';
 import { chartOf } from '../../../bench/report/chart.js';
 import { fillDocument, proseOf } from '../../../bench/report/document.js';
 import { verdictsOf } from '../../../bench/report/requirements.js';
+import { sizingTable } from '../../../bench/report/sizing.js';
 import { figureTable, toMarkdown, toText } from '../../../bench/report/tables.js';
 import { figureReport, reportOf } from './sample-report.js';
 
 const backlog = figureReport('backlog', {
-  'nestjs-delay-queue, concurrency 50': [{ rate: 50_000 }, { rate: 52_000 }, { rate: 51_000 }],
-  'nestjs-delay-queue, concurrency 500': [{ rate: 90_000 }, { rate: 133_000 }, { rate: 126_000 }],
-  'BullMQ, concurrency 50': [{ rate: 20_000 }, { rate: 19_000 }, { rate: 21_000 }],
-  'BullMQ, concurrency 500': [{ rate: 18_000 }, { rate: 99_000 }, { rate: 17_000 }],
-  'bee-queue, concurrency 100': [null, { rate: 30_000 }, null],
+  'nestjs-delay-queue, concurrency 50': [
+    { rate: 50_000, redis: 5 },
+    { rate: 52_000, redis: 5 },
+    { rate: 51_000, redis: 5 },
+  ],
+  'nestjs-delay-queue, concurrency 500': [
+    { rate: 90_000, redis: 5 },
+    { rate: 133_000, redis: 5 },
+    { rate: 126_000, redis: 5 },
+  ],
+  'BullMQ, concurrency 50': [
+    { rate: 20_000, redis: 5 },
+    { rate: 19_000, redis: 5 },
+    { rate: 21_000, redis: 5 },
+  ],
+  'BullMQ, concurrency 500': [
+    { rate: 18_000, redis: 5 },
+    { rate: 99_000, redis: 5 },
+    { rate: 17_000, redis: 5 },
+  ],
+  'bee-queue, concurrency 100': [null, { rate: 30_000, redis: 5 }, null],
 });
 
 describe('a table of the benchmark', () => {
   it('has the median of the best variant, the median of its ratios to the baseline per run, and its range', () => {
     expect(figureTable(backlog)).toEqual({
-      head: ['', 'handled (messages/s)', '÷ BullMQ', 'handled, least to most', 'best at'],
+      head: [
+        '',
+        'handled (messages/s)',
+        '÷ BullMQ',
+        'CPU of Redis a message (µs)',
+        'handled, least to most',
+        'best at',
+      ],
       rows: [
-        ['nestjs-delay-queue', '126,000', '6.00', '90,000 – 133,000', 'concurrency 500'],
-        ['BullMQ', '20,000', '1.00', '19,000 – 21,000', 'concurrency 50'],
-        ['bee-queue', '30,000', '1.58', '30,000 – 30,000; failed runs: 2', 'concurrency 100'],
+        ['nestjs-delay-queue', '126,000', '6.00', '5.0', '90,000 – 133,000', 'concurrency 500'],
+        ['BullMQ', '20,000', '1.00', '5.0', '19,000 – 21,000', 'concurrency 50'],
+        ['bee-queue', '30,000', '1.58', '5.0', '30,000 – 30,000; failed runs: 2', 'concurrency 100'],
       ],
     });
   });
@@ -198,5 +222,26 @@ describe('the chart', () => {
     expect(ours / bullMq).toBeCloseTo(6.3, 0);
     expect(bee / bullMq).toBeCloseTo(1.5, 0);
     expect(chart).toContain('>126,000<');
+  });
+});
+
+describe('the table of the page on sizing', () => {
+  it('adds up what a message costs, and leaves out what was not measured', () => {
+    const report = reportOf(
+      figureReport('publish', { 'nestjs-delay-queue': [{ redis: 30 }] }),
+      figureReport('calm', { 'nestjs-delay-queue': [{ redis: 110, process: 210 }] }),
+      figureReport('busy', { 'bee-queue': [{ redis: 1, process: 1 }] }),
+      figureReport('memory', { 'nestjs-delay-queue': [{ bytes: 200 }] }),
+    );
+    expect(sizingTable(report).rows).toEqual([
+      [
+        'hundreds of messages a second in each topic, published one by one',
+        '140 µs a message',
+        '5,000 messages/s',
+        '210 µs a message',
+        '3,300 messages/s',
+      ],
+      ['a million messages that wait', '', '191 MiB', '', ''],
+    ]);
   });
 });
