@@ -78,12 +78,13 @@ describe('the rules of a simulation', () => {
         seeds: 12,
         faults: { scheduleEvery: 500 },
       },
+      // Where Redis's clock is set forward, much is missed at once.
       {
         guard: 'catch-up',
         rule: 'storm',
         topics: ['plain', RECURRING],
-        seeds: 40,
-        faults: { scheduleEvery: 500 },
+        seeds: 8,
+        faults: { scheduleEvery: 500, stepEvery: 2000, step: 60_000 },
       },
       {
         guard: 'receipts: of two settles',
