@@ -60,7 +60,7 @@ export class RedisBroker extends StoreBroker implements Broker {
     const { ioredis, redis, prefix, connectTimeout, replicas, role, clock, log, onScript } = options;
     const connection = new RedisConnection(ioredis, redis, log, connectTimeout, clock);
     const subscriber = new SignalSubscriber({ connection, clock, log });
-    const scripts = new ScriptRunner({ connection, clock, log, onScript });
+    const scripts = new ScriptRunner({ ioredis, connection, clock, log, onScript });
     const replicated = new ReplicatedCalls({ connection, clock });
     const keys = new StoreKeys(prefix);
     super({

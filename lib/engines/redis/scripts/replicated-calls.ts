@@ -7,7 +7,7 @@ import type { Argument } from '../../../store/lua/lua-script.js';
 import type { RedisClient } from '../connection/redis-clients.js';
 import type { RedisConnection } from '../connection/redis-connection.js';
 import { isConnectionLoss, isMoved } from '../connection/redis-errors.js';
-import type { ScriptClient } from './script-runner.js';
+import type { ScriptClient, ScriptCommandName } from './script-client.js';
 import { within } from '../../../time/deadline.js';
 import { Loop } from '../../../time/loop.js';
 
@@ -16,7 +16,7 @@ const ANSWER_TIME = 10_000;
 
 /** EVALSHA or EVAL with its arguments. */
 interface ScriptCommand {
-  readonly name: 'evalsha' | 'eval';
+  readonly name: ScriptCommandName;
   readonly args: readonly Argument[];
 }
 
@@ -227,17 +227,9 @@ class ReplicatedCall implements ScriptClient {
     this.#run = run;
   }
 
-  async evalsha(sha: string, keys: number, ...values: Argument[]): Promise<unknown> {
-    return this.#send('evalsha', sha, keys, values);
-  }
-
-  async eval(source: string, keys: number, ...values: Argument[]): Promise<unknown> {
-    return this.#send('eval', source, keys, values);
-  }
-
-  async #send(name: ScriptCommand['name'], script: string, keys: number, values: Argument[]): Promise<unknown> {
-    const [key] = values;
-    const { reply, confirmedBy } = await this.#run(String(key), { name, args: [script, keys, ...values] });
+  async send(name: ScriptCommandName, args: Argument[]): Promise<unknown> {
+    const key = args[2];
+    const { reply, confirmedBy } = await this.#run(String(key), { name, args });
     this.confirmedBy = confirmedBy;
     return reply;
   }

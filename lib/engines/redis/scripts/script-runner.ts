@@ -1,6 +1,6 @@
 import type { Clock } from '../../../time/clock.js';
 import { BrokerUnavailableError } from '../../../errors/operation.errors.js';
-import type { RedisClient } from '../connection/redis-clients.js';
+import type { IoRedis, RedisClient } from '../connection/redis-clients.js';
 import type { RedisConnection } from '../connection/redis-connection.js';
 import type { Log } from '../../../log.js';
 import { isNoScript } from '../connection/redis-errors.js';
@@ -9,6 +9,7 @@ import { asideOf, typeOfKey } from '../../../store/keys.js';
 import type { Given, Reply } from '../../../store/driver.interface.js';
 import type { Argument, ScriptName } from '../../../store/lua/lua-script.js';
 import { SCRIPTS } from '../../../store/lua/script-sources.js';
+import { type ScriptClient, scriptClientOf } from './script-client.js';
 import { commandOfRefusal, commandsOfScript } from './rights.js';
 import { type Script, SCRIPT_NAMES, scriptOf } from './scripts.js';
 
@@ -26,13 +27,8 @@ type Names = Readonly<Record<string, Argument | readonly Argument[] | undefined>
 /** Called with each script that was answered, and its round trip in milliseconds. */
 export type ScriptObserver = (name: ScriptName, duration: number) => void;
 
-/** Client through which scripts are sent. */
-export interface ScriptClient {
-  evalsha(sha: string, keys: number, ...values: Argument[]): Promise<unknown>;
-  eval(source: string, keys: number, ...values: Argument[]): Promise<unknown>;
-}
-
 export interface ScriptRunnerOptions {
+  readonly ioredis: IoRedis;
   readonly connection: RedisConnection;
   readonly clock: Clock;
   readonly log: Log;
@@ -47,6 +43,7 @@ export interface ScriptRunOptions {
 /** Runs scripts by their hash; a server that does not have one (restarted, or flushed) gets the source. */
 export class ScriptRunner {
   readonly #connection: RedisConnection;
+  readonly #client: ScriptClient;
   readonly #clock: Clock;
   readonly #adding: Scripts;
   readonly #evenIfFull: Readonly<Record<keyof typeof EVEN_IF_FULL, Scripts>>;
@@ -56,8 +53,9 @@ export class ScriptRunner {
   readonly #log: Log;
   readonly #observer: ScriptObserver | undefined;
 
-  constructor({ connection, clock, log, onScript }: ScriptRunnerOptions) {
+  constructor({ ioredis, connection, clock, log, onScript }: ScriptRunnerOptions) {
     this.#connection = connection;
+    this.#client = scriptClientOf(ioredis, connection.commands);
     this.#clock = clock;
     this.#log = log;
     this.#observer = onScript;
@@ -120,7 +118,7 @@ export class ScriptRunner {
     name: ScriptName,
     places: readonly Names[],
     given: Names,
-    { client = this.#connection.commands, adds = SCRIPTS[name].flags.includes('adds') }: ScriptRunOptions,
+    { client = this.#client, adds = SCRIPTS[name].flags.includes('adds') }: ScriptRunOptions,
   ): Promise<Reply> {
     // The server's traits, and how a script can write to a full one, are known once connected.
     if (!this.#connection.isUp('commands')) await this.#connection.ready();
@@ -129,14 +127,13 @@ export class ScriptRunner {
     const key = (places[0]?.[first] ?? given[first]) as string;
     const { flag, redis6 } = this.#evenIfFull;
     const script = (adds ? this.#adding : this.#connection.nodes.of(key).traits.scriptFlags ? flag : redis6)[name];
-    const values = this.#valuesOf(script, key, places, given);
-    const keyCount = script.keys.length * places.length;
+    const call = this.#callOf(script, key, places, given);
     try {
-      return await this.#send(client, script, keyCount, values);
+      return await this.#send(client, script, key, call);
     } catch (error) {
-      const keys = values.slice(0, keyCount) as string[];
-      if (SCRIPTS[name].flags.includes('reads')) throw this.#connection.toError(error, keys[0]);
-      return this.#mend(keys, error, () => this.#send(client, script, keyCount, values));
+      if (SCRIPTS[name].flags.includes('reads')) throw this.#connection.toError(error, key);
+      const keys = call.slice(2, 2 + script.keys.length * places.length) as string[];
+      return this.#mend(keys, error, () => this.#send(client, script, key, call));
     }
   }
 
@@ -202,33 +199,32 @@ export class ScriptRunner {
   }
 
   /**
-   * Returns the keys and arguments in the order of the script's head.
+   * Returns the hash, the number of keys, and the keys and arguments in the order of the script's head.
    *
    * @param key one that the call is about
    */
-  #valuesOf({ keys, args, takesMore }: Script, key: string, places: readonly Names[], given: Names): Argument[] {
-    const values: Argument[] = [];
+  #callOf({ sha, keys, args, takesMore }: Script, key: string, places: readonly Names[], given: Names): Argument[] {
+    const values: Argument[] = [sha, keys.length * places.length];
     for (const place of places) for (const name of keys) values.push((place[name] ?? given[name]) as string);
     const [place = {}] = places;
     for (const name of args) {
       if (name === 'wake_command') values.push(this.#connection.isSharded(key) ? 'SPUBLISH' : 'PUBLISH');
       else values.push((name === 'channel' ? place[name] : given[name]) as Argument);
     }
-    if (takesMore) values.push(...(given['rest'] as readonly Argument[]));
+    if (takesMore) for (const more of given['rest'] as readonly Argument[]) values.push(more);
     return values;
   }
 
-  async #send(client: ScriptClient, script: Script, keyCount: number, values: readonly Argument[]): Promise<Reply> {
-    const key = values[0] as string;
+  async #send(client: ScriptClient, script: Script, key: string, call: Argument[]): Promise<Reply> {
     this.#connection.nodes.assertReachable(key);
     let sentAt = this.#clock.now();
     let reply: unknown;
     try {
-      reply = await client.evalsha(script.sha, keyCount, ...values);
+      reply = await client.send('evalsha', call);
     } catch (error) {
       if (!isNoScript(error)) throw error;
       sentAt = this.#clock.now();
-      reply = await client.eval(script.source, keyCount, ...values);
+      reply = await client.send('eval', [script.source, ...call.slice(1)]);
     }
     const all = reply as [number, ...Reply];
     // Looked up after the call, which may have shown that another node holds the key.
