@@ -78,6 +78,7 @@ const PAGES = ['test/extended/dashboard/**/*.spec.ts'];
 /** What is sent with ioredis, and how its connections fail. */
 const ABOUT_IOREDIS = [
   'test/contract/redis-broker.spec.ts',
+  'test/unit/engines/redis/scripts/script-client.spec.ts',
   'test/integration/redis-{connection,database,failover,link,nodes,replicas,sentinel,signals}.spec.ts',
   'test/e2e/{boot,example,redis-outage,shutdown}.spec.ts',
 ];

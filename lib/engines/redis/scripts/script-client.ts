@@ -11,8 +11,9 @@ export interface ScriptClient {
 }
 
 /**
- * Returns a client for scripts that sends commands of its own form through a client of ioredis, see docs/decisions/0145. One that
- * makes more of a command than to send it makes it itself, and so does one of another copy of ioredis.
+ * Returns a client for scripts that sends commands of its own form through a client of ioredis, see docs/decisions/0145. A client
+ * that gathers commands into pipelines, or notes where each was called, makes them itself; so does one of another copy of ioredis,
+ * which may be of another version.
  */
 export function scriptClientOf(ioredis: IoRedis, client: RedisClient): ScriptClient {
   const { enableAutoPipelining, showFriendlyErrorStack } = client.options;
@@ -24,7 +25,7 @@ export function scriptClientOf(ioredis: IoRedis, client: RedisClient): ScriptCli
   return { send: (name, args) => client.sendCommand(new ScriptCommand(name, args)) as Promise<unknown> };
 }
 
-/** What stands before an argument, by its length. */
+/** Text before an argument, by its length. */
 const HEADS: readonly string[] = Array.from({ length: 256 }, (_, length) => headOf(length));
 
 function headOf(length: number): string {
@@ -35,11 +36,11 @@ function withHead(text: string): string {
   return (HEADS[text.length] ?? headOf(text.length)) + text;
 }
 
-/** Makes a command that takes its arguments as they are, and writes them faster than ioredis does. */
+/** Makes a kind of command that takes its arguments as they are, and writes them faster than ioredis does. */
 function scriptCommandOf({ Command }: Pick<IoRedis, 'Command'>) {
   return class extends Command {
     constructor(name: ScriptCommandName, args: Argument[]) {
-      // Given there, they would be copied as lists that may hold lists.
+      // Arguments given here would be copied as lists that may hold lists.
       super(name, [], { replyEncoding: 'utf8' });
       this.args = args;
       this.stringifyArguments();
@@ -49,7 +50,7 @@ function scriptCommandOf({ Command }: Pick<IoRedis, 'Command'>) {
       let text = `*${this.args.length + 1}${withHead(this.name)}`;
       for (const arg of this.args as readonly string[]) text += withHead(arg);
       text += '\r\n';
-      // Lengths are in bytes: they are right if each character takes one.
+      // Lengths are in bytes: those of the texts are right if each character takes one.
       return Buffer.byteLength(text) === text.length ? text : super.toWritable(socket);
     }
   };
