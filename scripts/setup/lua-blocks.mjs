@@ -5,8 +5,9 @@ import { refuse } from './lua-names.mjs';
  *
  * @param module as `parseModule` answers it
  * @param isShared whether others use what it exports
+ * @param {string} [condition] the local that says whether what the module declares is needed. @defaultValue it is in any case
  */
-export function blockOf(module, isShared) {
+export function blockOf(module, isShared, condition) {
   const exported = new Map(module.exports.map((each) => [each.name, each]));
   const isSpare = (local) => local !== undefined && !local.isUsed && !isShared(local);
   const spare = module.body.filter((one) => isLocalFunction(one) && isSpare(exported.get(one.identifier.name)));
@@ -14,7 +15,7 @@ export function blockOf(module, isShared) {
   for (const { identifier } of spare) exported.delete(identifier.name);
   const shared = [...exported.values()].filter(isShared);
   const own = [...exported.values()].filter((local) => !isShared(local));
-  return `${declarationOf(shared)}do\n${declarationOf(own)}${textWith(module, cuts)}end\n`;
+  return `${declarationOf(shared)}${condition ? `if ${condition} then` : 'do'}\n${declarationOf(own)}${textWith(module, cuts)}end\n`;
 }
 
 function isLocalFunction({ type, isLocal }) {

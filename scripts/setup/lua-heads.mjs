@@ -17,6 +17,9 @@ const NOBODY = 'none';
 /** The last argument of a script that takes any number of further ones; the last key of one that takes those of several places. */
 const REST = '...';
 
+/** Up to so many keys or arguments are read one by one: one call that reads all costs less than to look up the table for each of more. */
+const FEW = 4;
+
 /**
  * Reads the head of a script: the only place that knows the order of its keys and arguments.
  *
@@ -79,5 +82,7 @@ function blank(text) {
 
 function elementsOf(table, named) {
   if (named.length === 0) return '';
-  return `local ${named.map(({ name }) => name).join(', ')} = ${named.map((_, i) => `${table}[${i + 1}]`).join(', ')}\n`;
+  const elements =
+    named.length > FEW ? `unpack(${table}, 1, ${named.length})` : named.map((_, i) => `${table}[${i + 1}]`).join(', ');
+  return `local ${named.map(({ name }) => name).join(', ')} = ${elements}\n`;
 }

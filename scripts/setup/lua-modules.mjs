@@ -8,27 +8,31 @@ const LINE = /^ @(\w+) ?(.*)$/;
 
 /** The words that such a comment begins with, and how each goes on. */
 const NAMES = /^\w+(?:, \w+)*$/;
-const USE = /^(?<module>[a-z-]+)(?: \((?<names>\w+(?:, \w+)*)\))?$/;
+const USE = /^(?<module>[a-z-]+)(?: \((?<names>\w+(?:, \w+)*)\))?(?: if (?<condition>\w+))?$/;
+
+/** Statements in whose blocks a script can use modules. */
+const TAKES_MODULES = new Set(['IfStatement', 'WhileStatement']);
 
 /** @typedef {{ name: string, line: number }} Named */
 
 /**
  * Reads a file of Lua, and the lines of its comments that are for the build: `-- @exports a, b` and `-- @needs c, d` of a module, and
- * `-- @use module (a, b)` of a module or a script.
+ * `-- @use module (a, b)` of a module or a script. A script can say `-- @use module (a, b) if c`: what the module declares is then only
+ * there if `c` is true where that stands, and nil otherwise.
  *
  * @param {string} file its name, for errors
  */
 export function parseLua(file, text) {
   const { body, comments } = parsed(file, text);
-  /** @type {{ exports: Named[], needs: Named[], uses: { module: string, names: Named[], range: [number, number], line: number }[] }} */
+  /** @type {{ exports: Named[], needs: Named[], uses: { module: string, names: Named[], condition?: string, range: [number, number], line: number }[] }} */
   const said = { exports: [], needs: [], uses: [] };
   for (const { value, range, loc } of comments) {
     const [, word, rest] = LINE.exec(value) ?? [];
     const line = loc.start.line;
     const named = (names = '') => names.split(', ').flatMap((name) => (name ? { name, line } : []));
     if (word === 'use' && USE.test(rest)) {
-      const { module, names } = USE.exec(rest).groups;
-      said.uses.push({ module, names: named(names), range, line });
+      const { module, names, condition } = USE.exec(rest).groups;
+      said.uses.push({ module, names: named(names), condition, range, line });
     } else if ((word === 'exports' || word === 'needs') && NAMES.test(rest)) {
       said[word].push(...named(rest));
     } else if (word) {
@@ -53,6 +57,8 @@ function parsed(file, text) {
  */
 export function parseModule(file, text) {
   const module = parseLua(file, text);
+  const conditional = module.uses.find(({ condition }) => condition !== undefined);
+  if (conditional) refuse(file, conditional.line, 'only a script says on what a module depends');
   const names = new NameChecker(file, module.exports);
   for (const each of module.needs) names.declare(each, { counts: false, isLent: true });
   for (const each of namesUsedBy(module)) names.declare(each, { counts: false });
@@ -86,12 +92,16 @@ export function resolveModules(script, declareOwn, moduleOf) {
   const steps = places.map(({ modules, ...use }) => ({
     ...use,
     run() {
+      if (use.condition) names.require({ name: use.condition, line: use.line }, fileOf(use.module));
       for (const module of modules) insert(module, isShared, names, use.line);
       for (const { name } of use.names) names.show(name);
     },
   }));
   names.check(script.body, steps);
-  const blocks = places.map(({ range, modules }) => [range, modules.map((one) => blockOf(one, isShared)).join('')]);
+  const blocks = places.map(({ range, modules, module, condition }) => {
+    const conditionOf = ({ file }) => (file === fileOf(module) ? condition : undefined);
+    return [range, modules.map((one) => blockOf(one, isShared, conditionOf(one))).join('')];
+  });
   return textWith(script, blocks);
 }
 
@@ -99,9 +109,7 @@ export function resolveModules(script, declareOwn, moduleOf) {
 export function assertUsed(scripts, modules) {
   const uses = [...scripts, ...modules].flatMap((user) => user.uses);
   for (const { file, exports } of modules) {
-    const names = uses.flatMap((use) =>
-      file === `modules/${use.module}.lua` ? [use.names.map(({ name }) => name)] : [],
-    );
+    const names = uses.flatMap((use) => (file === fileOf(use.module) ? [use.names.map(({ name }) => name)] : []));
     if (names.length === 0) refuse(file, 1, 'nobody uses the module');
     const spare = exports.find(({ name }) => !names.flat().includes(name));
     if (spare) refuse(file, spare.line, `'${spare.name}' is exported, and nobody uses it`);
@@ -116,6 +124,9 @@ function placesOf(script, moduleOf) {
     const isVisible = (module) => around.includes(blocks.get(module));
     const needed = new Set(modulesOf(use, script.file, moduleOf));
     const modules = [...needed].filter((module) => !isVisible(module));
+    if (use.condition && ![...modules].some(({ file }) => file === fileOf(use.module))) {
+      refuse(script.file, use.line, `${fileOf(use.module)} is there already, whatever '${use.condition}' is`);
+    }
     for (const module of modules) {
       if (blocks.has(module)) refuse(script.file, use.line, `${module.file} is used in another block before`);
       blocks.set(module, around.at(-1));
@@ -124,11 +135,15 @@ function placesOf(script, moduleOf) {
   });
 }
 
-/** The clauses that this place is in, from the outermost. */
+/** The clauses and loops that this place is in, from the outermost. */
 function clausesAround(body, [start]) {
-  const around = body.find(({ type, range }) => type === 'IfStatement' && range[0] < start && start < range[1]);
-  const clause = around?.clauses.findLast(({ range }) => range[0] < start);
+  const around = body.find(({ type, range }) => TAKES_MODULES.has(type) && range[0] < start && start < range[1]);
+  const clause = around?.clauses ? around.clauses.findLast(({ range }) => range[0] < start) : around;
   return clause ? [clause, ...clausesAround(clause.body, [start])] : [];
+}
+
+function fileOf(module) {
+  return `modules/${module}.lua`;
 }
 
 function namesUsedBy({ uses }) {

@@ -30,7 +30,7 @@ export class NameChecker {
   #scopes = [new Map()];
   /** From the file to the innermost function: how many locals are active, and which of outer functions it uses. */
   #functions = [{ active: 0, upvalues: new Set() }];
-  /** What is still to be done between statements, and whether this is a place for it: not within a loop or a function. */
+  /** What is still to be done between statements, and whether this is a place for it: not within another loop or a function. */
   #steps = [];
   #takesSteps = true;
 
@@ -94,7 +94,7 @@ export class NameChecker {
    * Checks the file's own block.
    *
    * @param {readonly { range: readonly [number, number], line: number, run: () => void }[]} steps what has to be done at a place between its
-   *   statements, or those of an `if`
+   *   statements, or those of an `if` or a `while`
    */
   check(body, steps = []) {
     this.#steps = [...steps];
@@ -181,6 +181,8 @@ export class NameChecker {
         return this.#visitFunction(node);
       case 'IfStatement':
         return node.clauses.forEach((clause, i) => this.#visitClause(clause, clauseEnd(node, i)));
+      case 'WhileStatement':
+        return this.#visitClause(node, node.range[1]);
       case 'RepeatStatement':
         // The condition sees what the body declares.
         return this.#block([...node.body, node.condition]);

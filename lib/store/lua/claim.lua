@@ -50,8 +50,9 @@
 -- and its envelope, and both.
 
 -- @use now (now)
--- @use times (MAX_TIME, LONGEST, to_time)
-local most, lease_ms, free, whole = tonumber(max), tonumber(lease), tonumber(room), tonumber(whole_room)
+-- @use times (MAX_TIME, LONGEST)
+local most, lease_ms, free = tonumber(max), tonumber(lease), tonumber(room)
+local whole = whole_room == room and free or tonumber(whole_room)
 local asked = redis.call('HMGET', meta, 'finished', 'tagged', 'paused', 'claim', 'largest', 'held', 'delivered', 'acked')
 local limits_before = asked[1]
 -- The limits of this owner hold from now on. If it has none, finished messages stay for as long as was promised.
@@ -67,36 +68,44 @@ end
 if terms ~= '' and not counts_due then return redis.error_reply('REFUSED the terms cannot be read: ' .. terms) end
 -- @use claim-mode (stored_mode, order_mode, has_keys)
 
-local held_until = tonumber(asked[6])
+local held_until = asked[6] and tonumber(asked[6])
 if held_until and (held_until <= now or held_until > now + LONGEST) then held_until = nil end
 
--- As modules/types.lua, without a function for each, and only where the first read of a key comes behind a write.
+-- As modules/types.lua, without a function for each, and only where the first read of a key comes behind a write. An end of a delivery writes to
+-- `messages` first.
 local is_once = lease_ms == 0
-local first_lease = redis.call('ZRANGE', inflight, '0', '0', 'WITHSCORES')[2]
-local is_lease_over = first_lease and tonumber(first_lease) <= now
+-- As text, since Redis formats a number with 17 digits, which takes long.
+local now_text, deadline = string.format('%d', now), string.format('%d', now + lease_ms)
+local is_lease_over = redis.call('ZCOUNT', inflight, '-inf', now_text) > 0
 if order_mode or is_once or is_lease_over or tokens ~= '' then
   redis.call('ZCARD', scheduled)
   redis.call('ZCARD', keyed)
-  redis.call('HLEN', messages)
 end
+if order_mode or is_once or is_lease_over then redis.call('HLEN', messages) end
 if has_keys then
   redis.call('HLEN', rates)
   for _, key in ipairs({ running, rated, resting }) do redis.call('ZCARD', key) end
 end
 local number_before = math.max(highest, known)
 local token_start = string.sub(owner_start, 1, -2) .. '.'
--- As text, since Redis formats a number with 17 digits, which takes long.
-local deadline = string.format('%d', now + lease_ms)
 
 -- Messages looked at together, most such looks, and most looks at those whose lease has ended.
 local CHUNK, ROUNDS, ENDED_ROUNDS = 100, 4, 3
+-- nil if none of its deliveries can share a record.
+local least_shared = tonumber(shares_from)
+if order_mode or is_once or least_shared and most < least_shared then least_shared = nil end
+local reads_shared = least_shared or is_lease_over or is_repeat or string.find(tokens, '+', 1, true)
 -- @use count (add, counted)
 -- @use record
--- @use shared-records
+-- @use shared-records if reads_shared
+-- @use forget (has_errors)
+-- @use finished (keeps)
 -- @use finish
--- @use lines
+-- @use heads if order_mode
+-- @use queues if order_mode
+-- @use lines (leave_lines)
 
-local acked = counted(asked[8])
+local acked = 0
 local digits = ''
 -- Redis 6.2 lets a script add nothing while its memory is full, unless it has removed something first.
 local function make_room() redis.call('HDEL', meta, '') end
@@ -104,29 +113,45 @@ if order_mode or is_repeat then make_room() end
 if tokens ~= '' and is_repeat then
   digits = digits_before ~= '' and digits_before or string.rep('1', #ARGV - FIRST + 1)
 elseif tokens ~= '' then
-  local ids, outcomes, details, process, durations = { unpack(ARGV, FIRST) }, 'a', {}, '', ''
+  local ids, outcomes, details, process, durations = { unpack(ARGV, FIRST) }, 'a', nil, '', ''
   -- @use settle-acks (are_acked)
   if are_acked then
     digits = string.rep('1', #ids)
-    acked = acked + #ids
+    acked = #ids
   else
     make_room()
     -- @use settle-deliveries (statuses, acked_here)
     digits = statuses
-    acked = acked + acked_here
+    acked = acked_here
   end
 end
 
--- @use key-limits (CHUNK_OF_KEYS, permitted, wake_keys, store_states, granted_at, begins_at)
--- @use claim-reply (reply, taken)
--- @use claim-size (proceed, fit)
--- @use claim-deliver (number, repaired, deliver)
--- @use claim-share (deliver_shared)
+-- @use rate-log if has_keys
+-- @use key-limits (CHUNK_OF_KEYS, has_ended, wake_keys, store_states, granted_at, begins_at)
+-- @use claim-reply (reply, taken, bytes)
+-- Number of the latest delivery. It is never used again, whether the owner or this partition knows of it.
+local number = number_before
+-- Number of entries found without a message or a place.
+local repaired = 0
+-- @use claim-share
+-- @use long-entry
+
+local leave
+if order_mode then
+  function leave(ids)
+    leave_lines(ids)
+    if has_keys then has_ended(ids) end
+  end
+end
 
 -- When the next message is due, as text; nil if that is to be asked for.
 local next_due
 -- Number of messages held back for want of room.
 local held = 0
+-- Whether it may hand out what has no delivery yet, or whose delivery has ended.
+local may_deliver = false
+-- The functions for messages whose lease has ended; nil if there are none, and the first one once it has found all.
+local ended_ids, ended_of
 if is_repeat and highest > known then
   -- @use claim-repeat
 elseif asked[3] then
@@ -134,49 +159,33 @@ elseif asked[3] then
 elseif held_until then
   reply[2] = 3
 elseif not is_repeat then
+  may_deliver = true
   if order_mode == 'limits' and not stored_mode then redis.call('HSET', places, 'mode', order_mode) end
   if has_keys then wake_keys(redis.call('ZRANGEBYSCORE', resting, '-inf', begins_at, 'LIMIT', 0, CHUNK_OF_KEYS), most) end
   if is_lease_over then
-    -- @use claim-ended
+    -- @use claim-ended (find_ended, take_ended)
+    ended_ids, ended_of = find_ended, take_ended
   end
-  while proceed(ROUNDS) do
-    local limit = math.min(CHUNK, most - taken)
-    -- One more than it hands out is due next.
-    local head = redis.call('ZRANGEBYSCORE', scheduled, '-inf', now, 'WITHSCORES', 'LIMIT', '0', limit + 1)
-    local found = #head / 2
-    if found == 0 then break end
-    local ids, dues = {}, {}
-    for i = 1, math.min(found, limit) do ids[i], dues[i] = head[2 * i - 1], head[2 * i] end
-    -- They are sorted: mostly this is the only look at them.
-    for i = 1, #dues do
-      if tonumber(dues[i]) >= 0 then break end
-      dues[i] = '0'
-    end
-    -- Another program may have written parts of a millisecond.
-    local listed = table.concat(dues, ',')
-    local is_odd = string.find(listed, '.', 1, true) or string.find(listed, 'e', 1, true)
-    for i = 1, is_odd and #dues or 0 do dues[i] = string.format('%d', to_time(dues[i])) end
-    local count = fit(ids)
-    if count == 0 then break end
-    if is_odd or count < #dues then listed = table.concat(dues, ',', 1, count) end
-    if taken > 0 then redis.call('ZCARD', keyed) end
-    next_due = found > count and head[2 * count + 2] or nil
-    if has_keys then
-      redis.call('ZREMRANGEBYRANK', scheduled, 0, count - 1)
-      ids, dues = permitted(ids, dues)
-      if #ids > 0 then deliver(ids, dues) end
-    elseif not (deliver_shared and deliver_shared(ids, listed)) then
-      deliver(ids, dues, true)
-    end
-    if found <= limit or count < limit then break end
-  end
+end
+
+-- Messages that are kept are copied.
+local max_bytes = is_once and keeps and 262144 or 1048576
+local rounds, has_records = 0, has_errors
+-- Its modules make no functions: that would take longer than all that most claims do here.
+while may_deliver and taken < most and bytes < max_bytes and rounds < ROUNDS do
+  rounds = rounds + 1
+  if rounds > ENDED_ROUNDS then ended_ids = nil end
+  -- @use claim-next (is_last)
+  -- @use claim-deliver
+  if is_last and not ended_ids then break end
+  if is_last then ended_ids = nil end
 end
 if taken == 0 and tokens == '' then
   make_room()
   -- A lease that ends later than any lease can was not given here, and its delivery will not be settled: so it ends now.
   local last = redis.call('ZREVRANGE', inflight, 0, 0, 'WITHSCORES')
   if last[2] and tonumber(last[2]) > now + LONGEST then
-    redis.call('ZADD', inflight, string.format('%d', now), last[1])
+    redis.call('ZADD', inflight, now_text, last[1])
     repaired = repaired + 1
   end
 end
@@ -196,7 +205,7 @@ if not is_repeat then
   if string.find(digits, '[^1]') then this_claim = this_claim .. '/' .. digits end
   local changes = { 'claim', this_claim }
   if number > number_before then changes[3], changes[4] = 'delivered', string.format('%d', counted(asked[7]) + number - number_before) end
-  if acked ~= counted(asked[8]) then changes[#changes + 1], changes[#changes + 2] = 'acked', string.format('%d', acked) end
+  if acked > 0 then changes[#changes + 1], changes[#changes + 2] = 'acked', string.format('%d', counted(asked[8]) + acked) end
   if asked[1] and asked[1] ~= limits_before then changes[#changes + 1], changes[#changes + 2] = 'finished', asked[1] end
   redis.call('HSET', meta, unpack(changes))
 end

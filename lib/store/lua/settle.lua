@@ -31,6 +31,11 @@ local asked = redis.call('HMGET', meta, 'finished', 'tagged')
 -- @use count (add)
 -- @use finish
 local order_mode = redis.call('HGET', places, 'mode')
+-- Mostly deliveries have only succeeded, in a topic without an order, and such a call does without what only others need.
+local reads_keys, reads_shared = order_mode or outcomes ~= 'a', string.find(tokens, '+', 1, true)
+-- @use shared-records if reads_shared
+-- @use heads if reads_keys
+-- @use queues if order_mode
 -- @use lines
 
 local answered_digits, answered_due = string.match(earlier_answer() or '', '^(%d+) (%-?%d+)$')

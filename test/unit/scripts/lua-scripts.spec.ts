@@ -106,6 +106,46 @@ describe('a Lua script', () => {
     );
   });
 
+  it('has a module in a `while`, each time anew', () => {
+    expect(body('while owner do\n  -- @use tags (carries)\n  carries(owner)\nend', { tags: TAGS }).source).toBe(
+      [
+        'local owner = KEYS[1]',
+        'while owner do',
+        '  local carries',
+        'do',
+        "function carries(id) return id == '' end",
+        'end',
+        '  carries(owner)',
+        'end',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('makes what a module declares only if it is needed', () => {
+    const modules = { tags: TAGS };
+
+    expect(body('local is_tagged = owner\n-- @use tags (carries) if is_tagged\nreturn carries', modules).source).toBe(
+      [
+        'local owner = KEYS[1]',
+        'local is_tagged = owner',
+        'local carries',
+        'if is_tagged then',
+        "function carries(id) return id == '' end",
+        'end',
+        'return carries',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('reads many keys at once', () => {
+    const text =
+      '-- Does something.\n--\n-- KEYS  a HASH, b HASH, c HASH, d HASH, e HASH\n-- Roles consumer\n\nreturn { a, b, c, d, e }\n';
+
+    expect(planted(text).source).toBe('local a, b, c, d, e = unpack(KEYS, 1, 5)\nreturn { a, b, c, d, e }\n');
+  });
+
   it.each([
     ['a field', 'return { owner.total, total = owner }'],
     ['a text', "return { 'total \\' of', owner }"],
@@ -181,7 +221,7 @@ describe('the use of a module is refused', () => {
       "'carries' is not declared",
     ],
     ['the script has that name itself', 'local carries = owner\n-- @use tags (carries)\nreturn carries', 'already'],
-    ['it is in a loop', 'while owner do\n  -- @use tags\n  return 1\nend', 'line 6: a module is used within'],
+    ['it is in a `for`', 'for _ = 1, #owner do\n  -- @use tags\n  return 1\nend', 'line 6: a module is used within'],
     ['it is in an expression', 'return {\n  -- @use tags\n  owner }', 'line 6: a module is used within'],
     [
       'another block has it',
@@ -192,6 +232,16 @@ describe('the use of a module is refused', () => {
       'its block has ended',
       'if owner then\n  -- @use tags (carries)\n  carries()\nend\nreturn carries()',
       "'carries' is not declared",
+    ],
+    [
+      'what it depends on is not declared',
+      '-- @use tags (carries) if late\nlocal late = owner\nreturn carries == late',
+      "line 5: 'late' is needed",
+    ],
+    [
+      'it depends on something, and the module is there already',
+      '-- @use tags (carries)\n-- @use tags if owner\nreturn carries(owner)',
+      "line 6: modules/tags.lua is there already, whatever 'owner' is",
     ],
     ['the build cannot read it', '-- @use tags carries\nreturn owner', "'@use tags carries' says nothing"],
   ])('if %s', (_, text, message) => {
@@ -219,6 +269,7 @@ describe('the use of a module is refused', () => {
       "'meta' is needed, and planted.lua has not declared it before",
     ],
     ['uses what it does not need', '-- Nothing.', 'return owner', "line 4: 'owner' is not declared"],
+    ['uses another only if', '-- @use tags if own', 'return 1', 'line 2: only a script says on what a module depends'],
     ['uses itself', '-- @use planted', 'return 1', "the module 'planted' uses itself"],
     ['has too many locals', '-- Nothing.', `local ${locals(179)}\nreturn { ${locals(179)} }`, 'more than 180 locals'],
   ])('if it %s', (_, line, text, message) => {

@@ -1,12 +1,11 @@
 -- Completes the answer of a claim.
--- @needs scheduled, inflight, blocked, most, held_until, is_repeat, granted_before, began_before, next_due, held, digits
+-- @needs scheduled, inflight, blocked, most, held_until, is_repeat, granted_before, began_before, next_due, held, digits, number, repaired
 -- @use now (now, now_up)
 -- @use times (to_time)
 -- @use claim-terms (counts_due)
 -- @use claim-mode (order_mode, has_keys, relook)
 -- @use key-limits (next_rest, granted_at, begins_at)
 -- @use claim-reply (reply, announced, suspects, taken)
--- @use claim-deliver (number, repaired)
 -- @use claim-share (shared)
 
 -- Time in ms after which to try more of the blocked messages if nothing else waits: in an ordered topic all wait behind dead letters then.

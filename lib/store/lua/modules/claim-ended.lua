@@ -1,6 +1,6 @@
--- Delivers messages whose lease has ended.
--- @needs scheduled, inflight, deliveries, errors, most, free, held, CHUNK, ENDED_ROUNDS
--- @use now (now)
+-- Finds messages whose lease has ended.
+-- @exports find_ended, take_ended
+-- @needs scheduled, inflight, deliveries, errors, free, held, now_text, repaired, leave
 -- @use leases (bring_out_first)
 -- @use record (NO_TOKEN, parse_record, replaced_until, first_mark, format_record)
 -- @use count (add)
@@ -10,9 +10,7 @@
 -- @use lines (line_up)
 -- @use claim-mode (order_mode, has_keys)
 -- @use key-limits (load_states, may_come_again)
--- @use claim-reply (room_for, taken)
--- @use claim-size (proceed, fit)
--- @use claim-deliver (repaired, deliver, leave)
+-- @use claim-reply (room_for)
 
 -- Returns those for which there is room, and whose keys allow it, and their records.
 local function admitted(ids)
@@ -59,29 +57,29 @@ local function conclude(id, mark, record)
   return true
 end
 
-while proceed(ENDED_ROUNDS) do
-  local limit = math.min(CHUNK, most - taken)
+local function find_ended(limit)
   local ids
   repeat
-    ids = redis.call('ZRANGEBYSCORE', inflight, '-inf', now, 'LIMIT', held, limit)
+    ids = redis.call('ZRANGEBYSCORE', inflight, '-inf', now_text, 'LIMIT', held, limit)
   until not bring_out_first(ids, limit)
-  local count = fit(ids)
-  local records = {}
-  if count > 0 then ids, records = admitted(ids) end
-  if #ids > 0 then
-    redis.call('ZREM', inflight, unpack(ids))
-    local waiting = redis.call('ZMSCORE', scheduled, unpack(ids))
-    local ended = {}
-    for i = 1, #ids do
-      local _, _, _, _, mark = parse_record(records[i])
-      if waiting[i] then
-        -- Only damage from outside puts a message in both sets; it waits, and must not be early.
-        repaired = repaired + 1
-      elseif mark == '' or not has_envelope(ids[i]) or not conclude(ids[i], mark, records[i]) then
-        ended[#ended + 1] = ids[i]
-      end
+  return ids
+end
+
+-- Takes messages out of their set, and returns those that are to be delivered again. The others stay, or have ended here.
+local function take_ended(found)
+  local ids, records = admitted(found)
+  local ended = {}
+  if #ids == 0 then return ended end
+  redis.call('ZREM', inflight, unpack(ids))
+  local waiting = redis.call('ZMSCORE', scheduled, unpack(ids))
+  for i = 1, #ids do
+    local _, _, _, _, mark = parse_record(records[i])
+    if waiting[i] then
+      -- Only damage from outside puts a message in both sets; it waits, and must not be early.
+      repaired = repaired + 1
+    elseif mark == '' or not has_envelope(ids[i]) or not conclude(ids[i], mark, records[i]) then
+      ended[#ended + 1] = ids[i]
     end
-    if #ended > 0 then deliver(ended) end
   end
-  if count < limit then break end
+  return ended
 end

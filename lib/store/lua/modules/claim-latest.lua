@@ -21,11 +21,12 @@ local stored_claim = asked[4] or ''
 if string.sub(stored_claim, 1, #owner_start) == owner_start then
   local nth, latest_delivery, granted, begins, digits =
     string.match(stored_claim, '^(%d+) (%d+) ?(%d*) ?(%d*)/?(%d*)$', #owner_start + 1)
-  nth, latest_delivery = tonumber(nth), tonumber(latest_delivery)
+  -- Mostly the claimant knows of it.
+  nth, latest_delivery = tonumber(nth), latest_delivery == delivered and known or tonumber(latest_delivery)
   -- A damaged record is ignored.
   if nth and nth <= MAX_TIME and latest_delivery <= MAX_TIME then
     latest, highest, digits_before = nth, latest_delivery, digits
-    granted_before, began_before = tonumber(granted) or 0, tonumber(begins) or 0
+    if granted ~= '' then granted_before, began_before = tonumber(granted), tonumber(begins) or 0 end
   end
 end
 if order < latest then return { now_us, 0, stored_owner } end

@@ -1,5 +1,5 @@
 -- Finds what another program has written, or a limit that has changed, by checking a little of what is held back.
--- @needs inflight, deliveries, dead, blocked, queues, places, running, resting, most, CHUNK
+-- @needs inflight, deliveries, dead, blocked, queues, places, running, resting, most, CHUNK, repaired
 -- @use now (now_us)
 -- @use times (to_time)
 -- @use record (parse_record)
@@ -13,7 +13,6 @@
 -- @use claim-mode (order_mode, stored_mode, has_keys)
 -- @use key-limits (CHUNK_OF_KEYS, load_states, may_begin_of, wake_keys)
 -- @use claim-reply (taken)
--- @use claim-deliver (repaired)
 
 -- Number of blocked messages that a claim tries.
 local TRIED = 3

@@ -1,5 +1,5 @@
 -- Builds the answer of a claim, message by message.
--- @exports ALONE, HEAD, reply, announced, suspects, taken, bytes, numbers_of, room_for, announce
+-- @exports ALONE, HEAD, reply, announced, suspects, taken, bytes, room_for, announce
 -- @needs asked, whole
 -- @use now (now_us)
 
@@ -12,9 +12,6 @@ local reply = { now_us, 1, 0, -1, 0, '', '', '', asked[1] and 1 or 0, '', '' }
 local HEAD = #reply
 local announced, suspects = {}, {}
 local taken, bytes = 0, 0
-
--- Formats the numbers of a delivery, with spaces.
-local function numbers_of(nth, delivery, attempt, due) return string.format('%d %d %d %d', nth, delivery, attempt, due) end
 
 -- Returns the room that a message takes after the given number of crashes.
 local function room_for(crashes)

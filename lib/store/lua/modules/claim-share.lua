@@ -1,24 +1,21 @@
 -- Makes deliveries that share a record.
 -- @exports shared, deliver_shared
--- @needs shares_from, most, scheduled, inflight, messages, claims, token_start, deadline, is_once
+-- @needs least_shared, scheduled, inflight, messages, claims, token_start, deadline, number
 -- @use shared-records (GAP)
 -- @use finished (keeps)
--- @use claim-mode (order_mode)
 -- @use claim-reply (HEAD, reply, announced, taken, bytes)
--- @use claim-deliver (number, may_have_records)
 
 -- Most such records of a partition: a look for a message by its id may go through all of them.
 local MOST = 64
 
 -- Of each record, with commas: the place of its first message among those of the answer, from 0, and how many it has.
 local shared = {}
--- Makes deliveries of the first messages of `scheduled`; `dues` are their due times, with commas. Returns whether it has. Finished messages are
--- copied from records of their own.
+-- Makes deliveries of the first messages of `scheduled`, which have no records; `dues` are their due times, with commas. Returns whether it
+-- has. Finished messages are copied from records of their own.
 local deliver_shared
-local least = tonumber(shares_from)
-if least and most >= least and not order_mode and not is_once and not keeps then
+if least_shared and not keeps then
   function deliver_shared(ids, dues)
-    if #ids < least or may_have_records() or redis.call('HLEN', claims) >= MOST then return false end
+    if #ids < least_shared or redis.call('HLEN', claims) >= MOST then return false end
     local envelopes = redis.call('HMGET', messages, unpack(ids))
     for i = 1, #ids do
       if not envelopes[i] then return false end

@@ -5,7 +5,8 @@
 
 -- Adds to a counter, and returns its new value.
 local function add(counter, n)
-  local result = redis.pcall('HINCRBY', meta, counter, n)
+  -- One is given as text, since Redis formats a number with 17 digits, which takes long.
+  local result = redis.pcall('HINCRBY', meta, counter, n == 1 and '1' or n)
   if type(result) ~= 'table' then return result end
   redis.call('HSET', meta, counter, n)
   return n

@@ -7,4 +7,5 @@
 local MANY = 24
 -- Number of entries from which on one that is there is no list.
 local MOST_LISTED = 512
-local LONG_ENTRY = string.rep('\0', 65)
+-- 65 bytes.
+local LONG_ENTRY = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'

@@ -10,12 +10,14 @@
 local SMALL_PART = 0.25
 
 -- Fields of which nothing is left; and the others, with their new records.
-local emptied, rewritten = {}, {}
+local emptied, rewritten
 
 local are_shared, bring_out_shares = false, nil
 -- The messages with records of their own, and the tokens of their deliveries.
 local own, own_tokens = ids, tokens_of
 if #shares > 0 then
+  emptied, rewritten = {}, {}
+
   -- Whether a share is all that its claim has, in the same order.
   local function is_whole(share, left, listed)
     local count = share.last - share.first + 1

@@ -45,7 +45,7 @@ export const protocolMutations = [
   {
     guard: 'due check: nothing is claimed before its time',
     file: 'store/lua/claim.lua',
-    find: "redis.call('ZRANGEBYSCORE', scheduled, '-inf', now,",
+    find: "redis.call('ZRANGEBYSCORE', scheduled, '-inf', now_text,",
     replace: "redis.call('ZRANGEBYSCORE', scheduled, '-inf', now + 100,",
     scenario: 'coming-and-going',
   },

@@ -39,7 +39,8 @@ function listed(lines: readonly string[], title: string): string[] {
 
 function localsOf(table: string, all: readonly string[]): string {
   if (all.length === 0) return '';
-  return `local ${all.join(', ')} = ${all.map((_, n) => `${table}[${n + 1}]`).join(', ')}\n`;
+  const one = all.map((_, n) => `${table}[${n + 1}]`).join(', ');
+  return `local ${all.join(', ')} = ${all.length > 4 ? `unpack(${table}, 1, ${all.length})` : one}\n`;
 }
 
 describe('the Lua scripts', () => {
