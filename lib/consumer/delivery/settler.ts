@@ -178,7 +178,8 @@ export class Settler {
   #waitForClaim(): number | undefined {
     const now = this.#context.clock.now();
     const { claimsIn = Infinity } = this.#listener;
-    if (this.#hurried > 0 || claimsIn > LONGEST_WAIT || !this.#mayGoAlong || !this.#pending.every(canGoAlong)) return undefined;
+    if (this.#hurried > 0 || claimsIn > LONGEST_WAIT || !this.#mayGoAlong || !this.#pending.every(canGoAlong))
+      return undefined;
     this.#leftUntil ??= Math.min(now + LONGEST_WAIT, this.#lateFrom);
     return this.#leftUntil > now ? this.#leftUntil - now : undefined;
   }
