@@ -9,7 +9,7 @@
  *   --topics LIST   what is published (messages of the topics that the seed draws)
  *   --epilogue NAME what is done in the end (what each seed chooses)
  *   --jobs N        how many are played at once (as many as there are processors)
- *   --with REVISION some of the processes run the product as it was then
+ *   --with REVISION some of the processes run the product as it was then: in this version, or the one before
  *   --each          prints the hash of each seed
  *   --first         ends with the first seed that breaks a promise
  *   --brief         looks for no smaller plan then

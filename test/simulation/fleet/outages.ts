@@ -66,8 +66,8 @@ export class Outages {
     this.#failingOver++;
     world.after(wait, () => {
       this.#failingOver--;
-      // Another one was faster.
-      if (shard.term !== term) return;
+      // Another one was faster, or what was undone in the end would come back.
+      if (shard.term !== term || this.#scene.isEnding) return;
       server.failOver(shard, snapshot);
       shard.loadingUntil = world.now + (faults.loading === 0 ? 0 : exponential(random, faults.loading));
       const lost = since === -Infinity ? 'all' : `${Math.round(world.now - since)} ms`;

@@ -80,7 +80,7 @@ export class Slot {
   async start(): Promise<void> {
     if (this.#role === 'gateway') return this.#startGateway();
     if (this.#role === 'import') return this.#startImport();
-    const process = this.#boot();
+    const process = this.#boot(this.#scene.copy.beside !== undefined && this.#builds.next() < 0.5);
     const connection = await this.#connect(process);
     const { rules, topics, world } = this.#scene;
     const handlers = handlersOf(this.#scene, process, connection);
@@ -138,11 +138,11 @@ export class Slot {
     this.#scene.processes.add(process);
   }
 
-  #boot(): Process {
+  /** @param isOther whether it runs the other build: of those that handle messages, a deploy or a rollback has not reached some */
+  #boot(isOther = false): Process {
     const { world, server, copy, faults, accidents } = this.#scene;
     const { beside } = copy;
-    // A deploy, or a rollback.
-    this.#isOther = beside !== undefined && this.#role === 'fleet' && this.#builds.next() < 0.5;
+    this.#isOther = isOther;
     const { product } = this.#isOther && beside ? beside : copy;
     const process = new Process({
       world,

@@ -44,8 +44,10 @@ export class Gateway {
   }
 
   #watched(receiver: DelayQueueReceiver): DelayQueueReceiver {
-    const receive: DelayQueueReceiver['receive'] = async (...given) => {
-      const messages = await receiver.receive(...given);
+    const { receipts } = this.#scene.rules;
+    const receive: DelayQueueReceiver['receive'] = async (topic, ...options) => {
+      const name = typeof topic === 'string' ? topic : topic.name;
+      const messages = await receipts.waits(this.#process, name, receiver.receive(topic, ...options));
       for (const message of messages) this.#signals.set(message.receipt, message.signal);
       return messages;
     };

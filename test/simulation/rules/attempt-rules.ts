@@ -33,6 +33,8 @@ interface Life {
   readonly failures: number[];
   /** Until when it has to wait, by the clock of Redis. */
   waitsUntil: number;
+  /** What was known before another program wrote over its deliveries, and when it did. World time. */
+  readonly before: { readonly life: Life; readonly until: number } | undefined;
 }
 
 export interface AttemptRuleOptions extends RuleOptions {
@@ -87,7 +89,9 @@ export class AttemptRules implements ServerListener {
   /** Its deliveries are not known any more: the next one counts as the first, after one that has ended with its lease if it was out. */
   forgotten(id: string): void {
     const life = this.#lives.get(id);
-    if (life) this.#lives.set(id, { ...newLife(life.place), isOut: life.isOut });
+    if (!life) return;
+    const before = { life, until: this.#options.world.now };
+    this.#lives.set(id, { ...newLife(life.place), isOut: life.isOut, before });
   }
 
   /** An id is that of another message once it is published again. */
@@ -121,8 +125,10 @@ export class AttemptRules implements ServerListener {
 
   redisLost(since: number, isLost: IsLost): void {
     this.#lostAt = this.#options.world.now;
-    for (const [id, life] of this.#lives) {
-      if (!isLost(life.place)) continue;
+    for (const [id, latest] of this.#lives) {
+      if (!isLost(latest.place)) continue;
+      const life = asOf(since, latest);
+      this.#lives.set(id, life);
       if (life.beganAt >= since) this.#lives.delete(id);
       // It may be what it was in some other row of deliveries.
       life.spent = Infinity;
@@ -171,5 +177,12 @@ function newLife(place: string): Life {
     spent: 0,
     failures: [],
     waitsUntil: -Infinity,
+    before: undefined,
   };
+}
+
+/** What is stored again once Redis has forgotten what was written over it. */
+function asOf(since: number, life: Life): Life {
+  const { before } = life;
+  return before && before.until >= since ? asOf(since, before.life) : life;
 }

@@ -37,6 +37,8 @@ interface Tracked extends Published {
   doneAt: number;
   firstDoneAt: number;
   readonly runs: Set<Run>;
+  /** When another program wrote over what is stored of its deliveries. World time. */
+  forgottenAt: number;
   mayBeLost: boolean;
 }
 
@@ -56,6 +58,8 @@ export class MessageRules {
   readonly #waiting = new Map<string, number>();
   /** When Redis has lost something, and what. World time. */
   readonly #losses: { readonly at: number; readonly isLost: IsLost }[] = [];
+  /** When the clock of Redis was set last. World time. */
+  #steppedAt = -Infinity;
   /** World time until which what begins may have been claimed by another clock, earlier or in place of somebody else. */
   #steppedUntil = -Infinity;
   #mixedUntil = -Infinity;
@@ -88,6 +92,7 @@ export class MessageRules {
       doneAt: -Infinity,
       firstDoneAt: -Infinity,
       runs: new Set(),
+      forgottenAt: -Infinity,
       mayBeLost: false,
     });
   }
@@ -110,8 +115,10 @@ export class MessageRules {
     const { world, server } = this.#options;
     const { id } = payload as Payload;
     const message = this.#messageOf(id);
-    // Its claim may have been answered before Redis forgot it, and read after that.
-    const isExcused = this.#losses.some(({ at, isLost }) => world.now - at < CLAIM_GRAIN && isLost(message.place));
+    const isExcused =
+      this.#isClaimedBefore(message.forgottenAt, process) ||
+      this.#isClaimedBefore(this.#steppedAt, process) ||
+      this.#losses.some(({ at, isLost }) => this.#isClaimedBefore(at, process) && isLost(message.place));
     const state = { begunAt: world.now, renewedAt: -Infinity, isOver: false, isExcused };
     const run: Run = { id, topic, key, process, attempt, signal, permit, ...state };
     // Another one with its id may have been published since.
@@ -123,6 +130,13 @@ export class MessageRules {
     if (TOPICS[topic]?.ordered && message.index > 0) this.#assertFirst(message, run);
     message.runs.add(run);
     return run;
+  }
+
+  /** Whether what a process begins now may have been claimed before that time: it reads answers late, above all when it has stood still. */
+  #isClaimedBefore(at: number, { disturbedAt = -Infinity }: Holder): boolean {
+    const { now } = this.#options.world;
+    const hasStoodStill = now - disturbedAt < CLAIM_GRAIN;
+    return at > (hasStoodStill ? disturbedAt - LONGEST_LEASE : now - CLAIM_GRAIN);
   }
 
   /** @param ids as they are stored, with their keys behind them */
@@ -178,7 +192,9 @@ export class MessageRules {
 
   /** Whoever has it cannot settle it. */
   forgotten(id: string): void {
-    for (const run of this.#messageOf(id).runs) run.isExcused = true;
+    const message = this.#messageOf(id);
+    message.forgottenAt = this.#options.world.now;
+    for (const run of message.runs) run.isExcused = true;
   }
 
   isDamaged(id: string): boolean {
@@ -241,6 +257,7 @@ export class MessageRules {
 
   clockStepped(by: number): void {
     const { world } = this.#options;
+    this.#steppedAt = world.now;
     if (by < 0) this.#steppedUntil = world.now + CLAIM_GRAIN - by;
     this.#mixedUntil = world.now + LONGEST_LEASE;
     for (const message of this.#messages.values()) {

@@ -49,6 +49,11 @@ export class OwnerRules {
     return reply;
   }
 
+  /** Whose a partition is by what is stored, if that is known. */
+  ownerOf(key: string): Process | undefined {
+    return this.#processes.get(this.#options.server.data.call('GET', key) as string);
+  }
+
   /** Heartbeats may be among what Redis has lost: a partition then changes hands. */
   redisLost(): void {
     this.#beats.clear();

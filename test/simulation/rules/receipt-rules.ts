@@ -1,6 +1,8 @@
 import type { SettleStatus } from '../../../lib/messages/settle-status.js';
+import { placeOf } from '../fleet/topics.js';
 import { AFTERMATH, type Calm } from './calm.js';
-import type { Begun } from './message-rules.js';
+import type { Begun, MessageRules } from './message-rules.js';
+import type { OwnerRules } from './owner-rules.js';
 import type { Rules } from './rules.js';
 import { type Holder, type RuleOptions, type Run, isCurrent } from './run.js';
 
@@ -9,6 +11,10 @@ const BESIDE = 2000;
 
 /** How late something is at most that comes back while all is well, in milliseconds. */
 const LATENESS = 3000;
+
+/** Who has waited so long at the process that can give it has it, in milliseconds: it looks by itself after a second. */
+const WAITED = 1200;
+const LOOK = 200;
 
 export interface Outcome {
   readonly outcome: 'ack' | 'retry' | 'release';
@@ -45,6 +51,8 @@ export interface Asked extends Outcome {
 export interface ReceiptRuleOptions extends RuleOptions {
   readonly rules: Rules;
   readonly calm: Calm;
+  readonly messages: MessageRules;
+  readonly owners: OwnerRules;
 }
 
 /** A receipt counts once, as long as its delivery is the current one, wherever it is brought; and what it gives back comes back in time. */
@@ -53,10 +61,23 @@ export class ReceiptRules {
   /** The latest delivery of each message. */
   readonly #latest = new Map<string, Holding>();
   readonly #lapsed = new Set<string>();
+  /** Since when somebody waits at a process for messages of a topic. World time. */
+  readonly #waiting = new Set<{ readonly process: Holder; readonly topic: string; readonly since: number }>();
   #lostAt = -Infinity;
 
   constructor(options: ReceiptRuleOptions) {
     this.#options = options;
+  }
+
+  /** Somebody waits at a process until they have received something, or nothing. */
+  async waits<T>(process: Holder, topic: string, receiving: Promise<T>): Promise<T> {
+    const one = { process, topic, since: this.#options.world.now };
+    this.#waiting.add(one);
+    try {
+      return await receiving;
+    } finally {
+      this.#waiting.delete(one);
+    }
   }
 
   /**
@@ -146,10 +167,23 @@ export class ReceiptRules {
     const { run, topic, hasLapsed } = holding;
     if (topic !== 'received' || delay === undefined || hasLapsed || holding.asked > 1) return;
     const since = world.now;
-    world.after(delay + LATENESS, () => {
+    const look = (): void => {
       if (this.#latest.get(run.id) !== holding || this.#lapsed.has(run.id) || !this.#options.calm.since(since)) return;
+      // Whoever is outside may ask others.
+      if (!this.#isAwaited(run)) return void world.after(LOOK, look);
       this.#violated('late', `${run.id} has been back for ${LATENESS} ms, and nobody receives it`, run);
-    });
+    };
+    world.after(delay + LATENESS, look);
+  }
+
+  /** Whether somebody waits for it where it is. */
+  #isAwaited({ id, topic }: Run): boolean {
+    const { world, owners, messages } = this.#options;
+    const message = messages.find(id);
+    const owner = message && owners.ownerOf(`${placeOf(message)}:owner`);
+    return [...this.#waiting].some(
+      (one) => one.process === owner && one.topic === topic && one.since < world.now - WAITED,
+    );
   }
 
   #assertOver(run: Run, what: string): void {

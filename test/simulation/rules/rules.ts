@@ -25,6 +25,7 @@ import { ReleaseRules } from './release-rules.js';
 import { ALL_LOST, type Holder, type IsLost, type Run } from './run.js';
 import { ServerCalls } from './server-calls.js';
 import { TurnRules } from './turn-rules.js';
+import { answerAsOfNow, asOfNow } from './version-before.js';
 
 /** A promise that was broken. */
 export interface Violation {
@@ -88,7 +89,7 @@ export class Rules {
     this.#deliveries = new DeliveryRules(options);
     this.#handlers = new CallRules(options);
     this.#attempts = new AttemptRules({ ...ofMessages, calls: this.#handlers });
-    this.receipts = new ReceiptRules({ ...ofMessages, rules: this });
+    this.receipts = new ReceiptRules({ ...ofMessages, owners: this.#owners, rules: this });
     this.deaths = new DeathRules({ ...ofMessages, attempts: this.#attempts });
     this.holds = new HoldRules(ofMessages);
     this.repeated = new RepeatedRules(ofMessages);
@@ -196,18 +197,19 @@ export class Rules {
 
   watcherOf(process: Process): WatchCall {
     return (name, place, given) => {
-      const call = { name, place, given };
+      const call = asOfNow({ name, place, given });
       const overdue = this.#deliveries.sent(process, call);
       return (run) => {
         this.#called();
         const isRepeat = this.#served.isRepeat(call);
-        const reply = this.#owners.watch(process, call, run);
+        const answer = this.#owners.watch(process, call, run);
+        const reply = answerAsOfNow(call, answer);
         if (!isRepeat) this.#served.ran(process, call, reply);
         if (name === 'extend' && !isRepeat) this.messages.renewed((given as { readonly rest: readonly string[] }).rest);
         this.#deliveries.ran(process, call, reply, overdue);
         this.#permits.ran(process, call, reply);
         this.#releases.ran(process, call, reply);
-        return reply;
+        return answer;
       };
     };
   }

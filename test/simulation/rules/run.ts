@@ -6,6 +6,8 @@ export interface Holder {
   readonly name: string;
   readonly isDead: boolean;
   readonly isFrozen: boolean;
+  /** Until when it stood still last. World time. */
+  readonly disturbedAt?: number;
 }
 
 /** One call of a handler, or what somebody does who has received a message. */

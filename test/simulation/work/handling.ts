@@ -17,11 +17,10 @@ export async function handleMessage(scene: Scene, process: Process, message: Beg
   if (takes > 0) await worked(process, message.signal, takes, hangs);
   if (trouble?.kind === 'kills') process.crash();
   if (trouble?.kind === 'kills' || trouble?.kind === 'sticks') return new Promise(() => {});
-  const error = isSpoilt ? new Error('Spoilt') : errorOf(scene, message);
+  const error = isSpoilt ? new Error('Spoilt') : errorOf(scene, process, message);
   world.trace(process.name, `${error ? 'fails at' : 'has done'} ${id}`);
   rules.end(run, !error);
-  if (error instanceof scene.copy.product.RateLimitedError && error.scope === 'topic')
-    rules.holds.met(run, error.delay);
+  if (error instanceof process.product.RateLimitedError && error.scope === 'topic') rules.holds.met(run, error.delay);
   if (error) throw error;
 }
 
@@ -39,10 +38,10 @@ export async function handleBatch(
   return results;
 }
 
-/** What its handler throws. */
-function errorOf({ copy, server }: Scene, { payload, attempt, signal }: Begun): Error | undefined {
+/** What its handler throws: errors of the build that its process runs. */
+function errorOf({ server }: Scene, { product }: Process, { payload, attempt, signal }: Begun): Error | undefined {
   const { throws, trouble } = payload as Payload;
-  const { RateLimitedError, UnrecoverableError } = copy.product;
+  const { RateLimitedError, UnrecoverableError } = product;
   if (signal.aborted || attempt <= throws) return new Error('Not yet');
   if (trouble?.kind === 'gives up') return new UnrecoverableError('Never');
   if (trouble?.kind !== 'limited' || server.now() >= trouble.until) return undefined;

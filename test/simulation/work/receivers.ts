@@ -41,7 +41,8 @@ async function receiveAll(setting: Setting, topic: string): Promise<void> {
     const lease = Math.round(random.between(RECEIVING.shortestLease, LONGEST_LEASE));
     const options = { max: random.integer(1, MOST_AT_ONCE), wait: random.integer(0, RECEIVING.longestWait), lease };
     const askedAt = scene.world.now;
-    const messages = await orNothing(connection.receiver.receive(topic, options));
+    const receiving = connection.receiver.receive(topic, options);
+    const messages = await orNothing(scene.rules.receipts.waits(process, topic, receiving));
     for (const message of messages ?? []) {
       const part = new Receipt(setting, message, askedAt);
       run(`has ${message.id}`, () => part.use());
