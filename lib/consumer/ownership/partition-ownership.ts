@@ -48,7 +48,7 @@ export class PartitionOwnership implements PartitionOwner {
   #unconfirmed: Owner | undefined;
   /** Whether Redis may have forgotten the owner. */
   #doubted = false;
-  /** Owner that was found alive at the latest tries, with the time of the first of them. */
+  /** Owner that was found alive at the latest tries, with the time of the first of them, or when it was asked last. */
   #met: { readonly owner: Owner; readonly at: number } | undefined;
 
   /** @param onChanged called when this process has taken or lost the partition */
@@ -202,8 +202,12 @@ export class PartitionOwnership implements PartitionOwner {
   async #askFor(owner: Owner, holder: string): Promise<void> {
     const { context, session } = this.#handling;
     const now = context.clock.now();
-    if (this.#met?.owner !== owner) this.#met = { owner, at: now };
-    else if (now - this.#met.at >= PATIENCE) await session.askFor(this.pipeline.partition, owner, holder);
+    const isNew = this.#met?.owner !== owner;
+    if (this.#met && !isNew && now - this.#met.at < PATIENCE) return;
+    // Who is asked looks at the fleet, and asks in return if it takes the other one's partitions for its own: two that go by different
+    // protocols would do nothing else.
+    this.#met = { owner, at: now };
+    if (!isNew) await session.askFor(this.pipeline.partition, owner, holder);
   }
 
   #own(owner: Owner): void {

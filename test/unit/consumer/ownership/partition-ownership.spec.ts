@@ -123,6 +123,23 @@ describe('PartitionOwnership', () => {
       await ownership.close();
     });
 
+    it('is asked for once in a while, however often the owner answers with a look at the fleet and keeps it', async () => {
+      const { bed, other, ownership, settle } = await seenPartition();
+      await bed.broker.fleet.acquire(PARTITION, THEIRS, undefined);
+      ownership.take();
+      await settle();
+      const request = [0, THEIRS];
+      for (const requests of [[request], [request, request]]) {
+        await bed.clock.advance(1000);
+        for (let i = 0; i < 5; i++) {
+          ownership.retry();
+          await settle();
+        }
+        expect(other.requests).toEqual(requests);
+      }
+      await ownership.close();
+    });
+
     it('is not waited for any more once it is given up', async () => {
       const { bed, ownership, stored, settle } = await seenPartition();
       await bed.broker.fleet.acquire(PARTITION, THEIRS, undefined);
