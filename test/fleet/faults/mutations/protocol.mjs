@@ -167,8 +167,8 @@ export const protocolMutations = [
   {
     guard: 'lost release: an owner that holds what it does not want is asked for it',
     file: 'consumer/ownership/partition-ownership.ts',
-    find: 'else if (now - this.#met.at >= PATIENCE) await',
-    replace: 'else if (now - this.#met.at >= PATIENCE && owner === undefined) await',
+    find: 'if (!isNew) await session.askFor(',
+    replace: 'if (!isNew && owner === undefined) await session.askFor(',
     spec: 'test/unit/consumer/ownership/partition-ownership.spec.ts',
   },
   {
