@@ -47,7 +47,7 @@ class Asker {
   }
 }
 
-const PER = 100;
+const PER = 300;
 const WINDOW = PER + AT_ONCE.slack;
 
 export function permitsContract(it: BrokerTest): void {

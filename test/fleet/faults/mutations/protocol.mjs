@@ -44,9 +44,9 @@ export const protocolMutations = [
   },
   {
     guard: 'due check: nothing is claimed before its time',
-    file: 'store/lua/claim.lua',
+    file: 'store/lua/modules/claim-next.lua',
     find: "redis.call('ZRANGEBYSCORE', scheduled, '-inf', now_text,",
-    replace: "redis.call('ZRANGEBYSCORE', scheduled, '-inf', now + 100,",
+    replace: "redis.call('ZRANGEBYSCORE', scheduled, '-inf', tonumber(now_text) + 100,",
     scenario: 'coming-and-going',
   },
   {
