@@ -1,6 +1,6 @@
 import { BULLMQ, type Figure, type FigureOf, grouped } from './figure.js';
 import { COST_MEASURES } from './support/lateness.js';
-import { CONCURRENCY, PER_SECOND, spreadTrials } from './support/spread-trials.js';
+import { CONCURRENCY, PER_SECOND, type Spread, spreadTrials } from './support/spread-trials.js';
 
 /** How many times as many messages a second a busy topic has. */
 const TIMES = 10;
@@ -11,7 +11,7 @@ export const calm: FigureOf = (sizes) => cost('calm', 'Cost of a calm topic', PE
 export const busy: FigureOf = ({ spread, leadIn, warmUp }) =>
   cost('busy', 'Cost of a busy topic', TIMES * PER_SECOND, { spread: TIMES * spread, leadIn: TIMES * leadIn, warmUp });
 
-function cost(name: string, title: string, perSecond: number, sizes: Parameters<typeof spreadTrials>[0]): Figure {
+function cost(name: string, title: string, perSecond: number, sizes: Spread): Figure {
   return {
     name,
     title,

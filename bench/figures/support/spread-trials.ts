@@ -6,7 +6,7 @@ export const PER_SECOND = 500;
 export const CONCURRENCY = 100;
 
 /** How many messages are spread over time, and how. */
-interface Spread extends Pick<Sizes, 'spread' | 'leadIn' | 'warmUp'> {
+export interface Spread extends Pick<Sizes, 'spread' | 'leadIn' | 'warmUp'> {
   /** @defaultValue PER_SECOND */
   readonly perSecond?: number;
   /** Milliseconds between publishing and due time. @defaultValue all are published before the first is due */

@@ -171,7 +171,7 @@ end
 -- Messages that are kept are copied.
 local max_bytes = is_once and keeps and 262144 or 1048576
 local rounds, has_records = 0, has_errors
--- Its modules make no functions: that would take longer than all that most claims do here.
+-- Its modules make no functions, unless records have to be read: that would take longer than all that most claims do here.
 while may_deliver and taken < most and bytes < max_bytes and rounds < ROUNDS do
   rounds = rounds + 1
   if rounds > ENDED_ROUNDS then ended_ids = nil end

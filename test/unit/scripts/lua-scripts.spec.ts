@@ -229,6 +229,11 @@ describe('the use of a module is refused', () => {
       'line 9: modules/tags.lua is used in another block before',
     ],
     [
+      'a loop has it',
+      'while owner do\n  -- @use tags (carries)\n  carries()\nend\n-- @use tags (carries)\nreturn carries(owner)',
+      'line 9: modules/tags.lua is used in another block before',
+    ],
+    [
       'its block has ended',
       'if owner then\n  -- @use tags (carries)\n  carries()\nend\nreturn carries()',
       "'carries' is not declared",

@@ -24,9 +24,12 @@ function open(isFinishedKept = false, given: Partial<ConsumerContext> = {}, clai
       },
     },
   });
+  let planned = claimsIn;
   const settler = new Settler(testContext({ broker, clock, ...given }), PARTITION, {
     isFinishedKept,
-    claimsIn,
+    get claimsIn() {
+      return planned;
+    },
     settled: ({ id }, _verdict, effect) => void told.push(`${id} ${effect}`),
     stale: ({ id }) => void told.push(`${id} stale`),
     done: ({ id }) => void told.push(`${id} done`),
@@ -38,7 +41,7 @@ function open(isFinishedKept = false, given: Partial<ConsumerContext> = {}, clai
     const claimed = { storedId: id, envelope: '[1,2]', token: tokenOf('epoch', 1), ...numbers };
     settler.settle(new Delivery(PARTITION, claimed, clock.now() + lease), verdict, operation);
   };
-  return { settler, clock, told, end };
+  return { settler, clock, told, end, plan: (time: number) => void (planned = time) };
 }
 
 it('leaves to a claim what has succeeded, and sends the rest', async () => {
@@ -148,6 +151,20 @@ it('waits anew once a claim has taken along what has waited', async () => {
   await clock.advance(1);
   await turns(3);
   expect(told.slice(2)).toEqual(['settle b', 'b settled', 'b done']);
+});
+
+it('does not wait on once a claim was answered and no other comes soon', async () => {
+  const { settler, told, end, plan } = open(false, {}, 0);
+  end('a');
+  const along = settler.takeSucceeded();
+  end('b');
+  await turns();
+  expect(told).toEqual([]);
+
+  plan(Infinity);
+  along?.answered(['settled']);
+  await turns(3);
+  expect(told).toEqual(['a settled', 'a done', 'settle b', 'b settled', 'b done']);
 });
 
 it.each([
