@@ -43,6 +43,9 @@ export const INNER = {
     'engines/redis/connection/redis-connection',
     // The command `acl`.
     'engines/redis/scripts/rights',
+    // The command `outbox`.
+    'outbox/table/ddl',
+    'outbox/table/outbox-adapter.interface',
     // What can be given, and what is wrong with it.
     'admin/peek',
     'messages/message-options',
@@ -80,6 +83,14 @@ export const INNER = {
     'consumer/pulling/received-outcome',
     'consumer/pulling/room',
     'messages/publish-many.error',
+  ],
+  outbox: [
+    // Calls of its producer are written, and it relays as the connection publishes.
+    'composition/delay-queue.connection',
+    'nest/decorators/delay-queue.tokens',
+    'producer/outbox.interface',
+    'messages/message-ref',
+    'messages/publish-options.interface',
   ],
   opentelemetry: ['messages/failure', 'messages/handler-results', 'messages/publish-many.error'],
   terminus: ['nest/decorators/delay-queue.tokens'],
@@ -181,6 +192,18 @@ const LAYERS = {
       'admin/fingerprint',
       'messages',
     ],
+  },
+  // What is in the user's database. The command line prints how it is made.
+  'outbox/table': { folders: ['producer', 'messages'] },
+  'outbox/adapters': { folders: ['outbox/table'] },
+  // Each library of databases has its own, which knows it by its form alone.
+  'outbox/knex': { folders: ['outbox/adapters', 'outbox/table'] },
+  'outbox/kysely': { folders: ['outbox/adapters', 'outbox/table'] },
+  'outbox/typeorm': { folders: ['outbox/adapters', 'outbox/table'] },
+  'outbox/relay': { folders: ['outbox/table', 'producer', ...BELOW_RUNTIME], packages: ['uuid'] },
+  outbox: {
+    folders: ['outbox/relay', 'outbox/adapters', 'outbox/table', ...INNER.outbox],
+    packages: ['@nestjs/common'],
   },
   // It needs no Nest, and nothing else needs it. It serves two other faces.
   cli: {

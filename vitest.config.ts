@@ -12,7 +12,7 @@ const source = (path: string): string => new URL(path, import.meta.url).pathname
 /** The library by its name, from its sources. */
 const ENTRIES = [
   { find: /^nestjs-delay-queue$/, replacement: source('./lib/index.ts') },
-  { find: /^nestjs-delay-queue\/(\w+)$/, replacement: source('./lib/$1/index.ts') },
+  { find: /^nestjs-delay-queue\/(\w+(?:\/[\w-]+)?)$/, replacement: source('./lib/$1/index.ts') },
 ];
 
 /**

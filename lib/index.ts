@@ -31,7 +31,13 @@ export {
 
 // Producing
 export { DelayQueueProducer } from './producer/delay-queue.producer.js';
-export type { PublishedMessage, PublishOptions } from './messages/publish-options.interface.js';
+export type {
+  ConfirmedPublish,
+  PublishedMessage,
+  PublishOptions,
+  TransactionOptions,
+  WrittenToOutbox,
+} from './messages/publish-options.interface.js';
 export type { ReplicaOptions } from './messages/replicas.js';
 export type { PayloadSerializer } from './messages/serializer.js';
 export { type Topic, type TopicRef, topic } from './messages/topic.js';
@@ -140,5 +146,6 @@ export {
   PayloadTooLargeError,
   SchemaError,
   SerializationError,
+  TransactionRequiredError,
 } from './errors/publishing.errors.js';
 export { PublishManyError } from './messages/publish-many.error.js';

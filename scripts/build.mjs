@@ -21,7 +21,7 @@ const CODE = join(DIST, 'cjs');
 
 /** Files that not every user of the library needs, and that are loaded by themselves. */
 const APART =
-  /^(?:tools|lib[\\/](?:cli|dashboard|gateway|http|nest|testing|engines[\\/]embedded)|node_modules[\\/]rou3)[\\/]/;
+  /^(?:tools|lib[\\/](?:cli|dashboard|gateway|http|nest|outbox|testing|engines[\\/]embedded)|node_modules[\\/]rou3)[\\/]/;
 
 const { bin, exports, peerDependenciesMeta } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 

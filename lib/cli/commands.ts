@@ -13,6 +13,7 @@ import { fleet } from './commands/fleet.js';
 import { gateway } from './commands/gateway.js';
 import { get } from './commands/get.js';
 import { importBullmq } from './commands/import-bullmq.js';
+import { outbox } from './commands/outbox.js';
 import { peek } from './commands/peek.js';
 import { publish } from './commands/publish.js';
 import { schedules } from './commands/schedules.js';
@@ -45,6 +46,7 @@ export const COMMANDS: readonly AddCommand[] = [
   ...actingOn('state'),
   schedules,
   importBullmq,
+  outbox,
   acl,
   completion,
   complete,

@@ -25,10 +25,12 @@ import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interf
 import { countPublishes, HarmlessMetrics, MetricsRecorder } from '../monitoring/metrics-recorder.js';
 import { MetricsReader } from '../monitoring/metrics-reader.js';
 import { DelayQueueProducer } from '../producer/delay-queue.producer.js';
+import type { Outbox } from '../producer/outbox.interface.js';
 import { type DeclaredSchedule, DeclaredSchedules } from '../schedules/declared-schedules.js';
 import { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import { patienceOf } from '../fleet/progress.js';
 import { TopicRegistry } from '../fleet/topic.registry.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import { UnhandledTopics } from '../monitoring/unhandled-topics.js';
 import type { Backend } from './backend.js';
 import type { ResolvedOptions } from './resolve-options.js';
@@ -81,7 +83,8 @@ export class DelayQueueConnection {
   readonly schedules: DelayQueueSchedules;
   /** Name of this process in the fleet. */
   readonly #session = `${hostname().replaceAll(/\s/g, '')}:${process.pid}:${uuidv7()}`;
-  readonly #topics: TopicRegistry;
+  /** Topics as this process knows them. */
+  readonly topics: TopicRegistry;
   readonly #unhandled: UnhandledTopics;
   readonly #recorder: MetricsRecorder | undefined;
   readonly #fleetPublisher: FleetPublisher | undefined;
@@ -91,6 +94,7 @@ export class DelayQueueConnection {
   readonly #declared: DeclaredSchedules;
   #outbound: OutboundHandlers | undefined;
   #runtime: ConsumerRuntime | undefined;
+  #outbox: Outbox | undefined;
   #handled: ReadonlySet<string> = new Set();
   #onBooted: (pulling: Pulling | undefined) => void = () => {};
 
@@ -116,7 +120,7 @@ export class DelayQueueConnection {
 
     const events = eventsOf(broker);
     this.events = events;
-    this.#topics = new TopicRegistry({
+    this.topics = new TopicRegistry({
       store: broker,
       clock,
       settingsOf: options.topicSettings,
@@ -130,7 +134,7 @@ export class DelayQueueConnection {
     const audit = new AuditLog(this.adminDependencies);
     this.producer = new DelayQueueProducer({
       store: broker,
-      topics: this.#topics,
+      topics: this.topics,
       clock,
       events,
       publishTimeout: options.publishTimeout,
@@ -139,12 +143,13 @@ export class DelayQueueConnection {
       audit,
       onFailed: metrics && countPublishes(metrics, events),
       onSent: (topic) => this.#unhandled.published(topic),
+      outbox: () => this.#outbox,
     });
     this.admin = new DelayQueueAdmin(this.adminDependencies);
     this.health = new DelayQueueHealth({
       broker,
       clock,
-      topics: this.#topics,
+      topics: this.topics,
       unhandled: this.#unhandled,
       configured: options.topics,
       progress: () => this.#runtime?.progress,
@@ -165,7 +170,7 @@ export class DelayQueueConnection {
     });
     this.schedules = new DelayQueueSchedules({
       store: broker,
-      topics: this.#topics,
+      topics: this.topics,
       clock,
       events,
       timeout: options.publishTimeout,
@@ -192,6 +197,20 @@ export class DelayQueueConnection {
   }
 
   /**
+   * Has the producer keep what is part of a transaction until the commit.
+   *
+   * @throws ConfigurationError if it has an outbox already
+   */
+  useOutbox(outbox: Outbox): void {
+    if (this.#outbox) {
+      throw new ConfigurationError(
+        `DelayQueueOutboxModule is imported more than once for connection '${this.name}'. Import it once, in the root module.`,
+      );
+    }
+    this.#outbox = outbox;
+  }
+
+  /**
    * Connects, and fixes the partitions of the topics that have settings of their own.
    *
    * @throws BrokerUnavailableError with host and port if Redis cannot be reached; a topic whose part of a Cluster does not answer is left
@@ -201,8 +220,9 @@ export class DelayQueueConnection {
    */
   async connect(): Promise<void> {
     this.#recorder?.start();
+    await this.#outbox?.open();
     await this.broker.connect();
-    for (const { topic, error } of await this.#topics.load(this.options.topics)) {
+    for (const { topic, error } of await this.topics.load(this.options.topics)) {
       this.log.warn(`Topic '${topic}' cannot be reached yet: ${error.message}`);
     }
   }
@@ -228,7 +248,7 @@ export class DelayQueueConnection {
     const { middleware } = options;
     this.#runtime = new ConsumerRuntime({
       context: { broker, clock: backend.clock, log, events, session: this.#session, settleLayers: middleware.settle },
-      topics: this.#topics,
+      topics: this.topics,
       settings: consumer,
       handlers: handlers.map((handler) => backend.watch(handleWithin(middleware.handle, handler))),
       intakes: this.#intakes,
@@ -255,6 +275,7 @@ export class DelayQueueConnection {
     if (!this.#runtime) this.#intakes = undefined;
     this.#onBooted(this.#runtime?.pulling);
     this.#unhandled.start({ topics: this.#handled, hint: whyNotHandled });
+    this.#outbox?.start();
     this.backend.booted();
   }
 
@@ -265,6 +286,8 @@ export class DelayQueueConnection {
     void this.#unhandled.stop();
     void this.#declared.stop();
     if (this.#runtime) await this.backend.whileStopping(this.#runtime.stop());
+    // Handlers may have published until now.
+    await this.#outbox?.stop();
   }
 
   /** Stops, and disconnects last. */
@@ -299,7 +322,7 @@ export class DelayQueueConnection {
       store: broker,
       clock: backend.clock,
       log,
-      topics: () => this.#topics.known,
+      topics: () => this.topics.known,
       consumed: () => this.#runtime?.progress.topics ?? [],
     });
     return new MetricsRecorder({ metrics, connection: name, events, reader });

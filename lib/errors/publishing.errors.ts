@@ -104,6 +104,38 @@ export class PayloadTooLargeError extends DelayQueueError {
   }
 }
 
+/** By the state of the transaction that a call was to be part of; `none`: there was none, `unknown`: its handle is no transaction. */
+const NOT_WITHIN = {
+  none: 'has to be part of a transaction, and there is none here. Begin one, or pass { outbox: false } to send it at once.',
+  unknown:
+    'was to be part of a transaction, but the given one is none that the adapter of the outbox knows, such as a pool of connections.',
+  committed: 'was to be part of a transaction that has been committed already: probably an await is missing.',
+  'rolled-back': 'was to be part of a transaction that has been rolled back: probably an await is missing.',
+} as const;
+
+/**
+ * A call has to be part of a transaction of your database: it asks for that with `outbox: true` or `transaction`, the module requires it for
+ * the topic, or the transaction that it belongs to was rolled back. Nothing was sent or written.
+ *
+ * @see docs/guides/transactions.md
+ *
+ * @publicApi
+ */
+export class TransactionRequiredError extends DelayQueueError {
+  static {
+    defineKind(this, 'TRANSACTION_REQUIRED');
+  }
+
+  readonly code = 'TRANSACTION_REQUIRED';
+
+  constructor(
+    readonly topic: string,
+    state: keyof typeof NOT_WITHIN,
+  ) {
+    super(`The call about topic '${topic}' ${NOT_WITHIN[state]}`);
+  }
+}
+
 /**
  * JSON cannot hold the payload or would change it, or its serializer failed; then nothing was sent. Or a stored message cannot be read
  * back.

@@ -1,5 +1,5 @@
 import type { Failure } from '../messages/failure.js';
-import type { PublishedMessage } from '../messages/publish-options.interface.js';
+import type { ConfirmedPublish } from '../messages/publish-options.interface.js';
 
 /**
  * Delivery that an event is about.
@@ -55,7 +55,7 @@ export interface MissedEvent {
  */
 export interface QueueEvents {
   /** This process published a message, also as the occurrence of a schedule. */
-  published: PublishedMessage;
+  published: ConfirmedPublish;
   /** A message is handed to its handler; `lateness` is the time since it was due, in milliseconds. */
   delivered: DeliveryEvent & { readonly lateness: number };
   /** A delivery was acknowledged; in a topic that is delivered at most once: its handler has ended without an error. */
@@ -113,6 +113,7 @@ export interface QueueEvents {
  * - `overrun`: a handler has run for longer than three leases, and goes on (`HandlerOverrunError`)
  * - `shutdown`: nothing in this process listens to SIGTERM (`NoShutdownHooksError`)
  * - `audit`: an operator's action could not be recorded (`AuditFailedError`)
+ * - `outbox`: bringing what transactions have published from your database to Redis
  *
  * @publicApi
  */
@@ -132,6 +133,7 @@ export type BackgroundErrorSource =
   | 'schedule'
   | 'overrun'
   | 'audit'
+  | 'outbox'
   | 'shutdown';
 
 /**

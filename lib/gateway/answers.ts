@@ -2,7 +2,7 @@ import type { MessageDetails } from '../admin/index.js';
 import type {
   CancelResult as CancelOutcome,
   ExtendResult as ExtendStatus,
-  PublishedMessage,
+  ConfirmedPublish as PublishedMessage,
   ReceivedMessage as Received,
   RescheduleResult as RescheduleOutcome,
   Schedule,
@@ -16,7 +16,7 @@ import type { Problem } from './problem.js';
 export type * from '../admin/index.js';
 export type { FleetReceiver as Receiver, PartitionStatus as PartitionStats } from '../admin/index.js';
 export type * from '../index.js';
-export type { Problem };
+export type { Problem, PublishedMessage };
 
 /** Several messages that were published. */
 export interface PublishedMessages {

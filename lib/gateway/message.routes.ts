@@ -7,6 +7,7 @@ import type {
   PublishOptions,
   RescheduleResult,
   TopicRef,
+  WrittenToOutbox,
 } from '../index.js';
 import { describe } from '../checks/describe.js';
 import { OPERATION, type Repeatable } from '../messages/operation.js';
@@ -129,24 +130,31 @@ export const MESSAGE_ROUTES: readonly Route[] = [
   }),
 ];
 
+/** A request is no part of a transaction of this process, whatever its code is. */
+const OUTSIDE = { outbox: false };
+
 /** A request about messages of one topic. */
 type TopicCall<Q = unknown> = Call<unknown, Q, TopicRef>;
 
 /** Changes to a message that a producer and an operator have in common. */
 interface Changes {
-  cancel(topic: TopicRef, ref: MessageRef, options: ActionOptions): Promise<CancelResult>;
+  cancel(topic: TopicRef, ref: MessageRef, options: ActionOptions): Promise<CancelResult | WrittenToOutbox>;
   reschedule(
     topic: TopicRef,
     ref: MessageRef,
     when: Parameters<DelayQueueProducer['reschedule']>[2],
     options: ActionOptions,
-  ): Promise<RescheduleResult>;
+  ): Promise<RescheduleResult | WrittenToOutbox>;
 }
 
 /** Records changes in the audit log if the sender has a name; the others are the work of an application. */
 function changesBy({ queues, by }: TopicCall): Changes {
   const { admin, producer } = queues;
-  return by.actor === undefined ? producer : admin;
+  if (by.actor !== undefined) return admin;
+  return {
+    cancel: async (topic, ref) => producer.cancel(topic, ref, OUTSIDE),
+    reschedule: async (topic, ref, when) => producer.reschedule(topic, ref, when, OUTSIDE),
+  };
 }
 
 async function publishMany(call: TopicCall, given: readonly NewMessage[]): Promise<Answer> {
@@ -187,7 +195,7 @@ function toPublish(
   { payload, ...given }: NewMessage,
   place: number,
 ): { payload: unknown; options: PublishOptions & Repeatable } {
-  const options = given as PublishOptions;
+  const options: PublishOptions = { ...(given as PublishOptions), ...OUTSIDE };
   if (operation === undefined) return { payload, options };
   const { id = messageIdOf(operation, place), onDuplicate = options.id === undefined ? 'ignore' : 'reject' } = options;
   return { payload, options: { ...options, id, onDuplicate, [OPERATION]: operation } };

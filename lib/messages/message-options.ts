@@ -13,15 +13,17 @@ import {
   oneOf,
   option,
   orElse,
+  optional,
   schemaOf,
   text,
+  trueOrFalse,
 } from '../checks/rules.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { adviceOnDate } from '../time/date.js';
 import { localToEpoch } from '../time/local-time.js';
 import { ID } from './message-ref.js';
 import { STORED_BACKOFF } from './backoff.js';
-import type { PublishOptions } from './publish-options.interface.js';
+import type { PublishOptions, TransactionOptions } from './publish-options.interface.js';
 import { REPLICAS } from './replicas.js';
 import { checkedTags } from './tags.js';
 
@@ -111,7 +113,16 @@ export const PUBLISH_RULES = {
     'How many replicas of Redis have to confirm the publish, and in which time, such as {"min":1,"timeout":"1s"}.',
     REPLICAS,
   ),
-} satisfies Rules<PublishOptions>;
+} satisfies Rules<Omit<PublishOptions, keyof TransactionOptions>>;
+
+/** Rules for options that only code of the application's own process can give. */
+export const TRANSACTION_RULES = {
+  outbox: option('Whether the call is part of a transaction of the database.', trueOrFalse),
+  transaction: optional((_, handle: unknown) => handle),
+} satisfies Rules<TransactionOptions>;
 
 /** Checks the options of a publish. */
-export const checkedOptions = objectOf(PUBLISH_RULES);
+export const checkedOptions = objectOf({ ...PUBLISH_RULES, ...TRANSACTION_RULES });
+
+/** Checks the options of a call that changes a message. */
+export const checkedTransactionOptions = objectOf(TRANSACTION_RULES);

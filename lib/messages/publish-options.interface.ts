@@ -4,11 +4,38 @@ import type { StoredBackoff } from './backoff.js';
 import type { ReplicaOptions } from './replicas.js';
 
 /**
+ * How a call goes together with a transaction of your database; needs `DelayQueueOutboxModule`.
+ *
+ * @see docs/guides/transactions.md
+ *
+ * @publicApi
+ */
+export interface TransactionOptions {
+  /**
+   * `true`: the call has to be part of a transaction. `false`: it goes to Redis at once.
+   *
+   * @defaultValue part of the current transaction, if there is one
+   */
+  outbox?: boolean;
+  /** Transaction that it is part of, as the library of your database hands it out. @defaultValue the current one */
+  transaction?: unknown;
+}
+
+/**
+ * A call was written to your database and takes effect after the commit, so its result is not known yet.
+ *
+ * @publicApi
+ */
+export interface WrittenToOutbox {
+  readonly outbox: true;
+}
+
+/**
  * Options of a message. Times are on the Redis server's clock, so the clock of this machine doesn't matter.
  *
  * @publicApi
  */
-export interface PublishOptions {
+export interface PublishOptions extends TransactionOptions {
   /**
    * Id of the message, 1 to 256 characters. While the message exists or is kept as finished, the id is unique among the topic's messages
    * with the same {@link key}; without a key, it is unique in the topic.
@@ -83,7 +110,7 @@ export interface PublishOptions {
 }
 
 /**
- * Result of publishing a message.
+ * Result of publishing a message. If it was written to the outbox, `partition` and `duplicate` are not known.
  *
  * @publicApi
  */
@@ -93,12 +120,21 @@ export interface PublishedMessage {
   /** Topic that it was published to. */
   topic: string;
   /** Index of its partition in the topic. */
-  partition: number;
+  partition?: number;
   /** Time when the stored message is due, on the Redis server's clock. */
   dueAt: Date;
   /**
    * Whether the id existed. Then the message was left as it is (`'ignore'`, `'earliest'`) or replaced (`'replace'`). `false` if it took the
    * place of a finished one.
    */
-  duplicate: boolean;
+  duplicate?: boolean;
+  /** Whether it was written to your database, from where it comes to Redis after the commit. @defaultValue it is in Redis */
+  outbox?: true;
 }
+
+/**
+ * Result of publishing a message.
+ *
+ * @publicApi
+ */
+export type ConfirmedPublish = Required<Omit<PublishedMessage, 'outbox'>>;

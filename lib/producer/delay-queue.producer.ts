@@ -2,19 +2,26 @@ import { v7 as uuidv7 } from 'uuid';
 import { type ActionOptions, type AuditLog, actorOf } from '../events/audit-log.js';
 import type { Broker } from '../store/broker.interface.js';
 import type { CancelResult, RescheduleResult } from '../store/messages/change-message.js';
+import type { DueTime } from '../store/messages/publish.js';
 import { type CancelTaggedResult, MessageChanges } from './message-changes.js';
 import type { Clock } from '../time/clock.js';
 import { shareClass } from '../package-copies.js';
 import { describe } from '../checks/describe.js';
 import type { Duration } from '../time/duration.js';
 import type { LocalTime } from '../time/local-time.js';
-import type { MessageRef } from '../messages/message-ref.js';
+import { assertMessageRef, type MessageRef } from '../messages/message-ref.js';
+import { checkedTransactionOptions } from '../messages/message-options.js';
 import { serveWithin } from '../store/calls/serve.js';
 import { assertOptions } from '../checks/validate.js';
-import { InvalidArgumentError } from '../errors/options.errors.js';
+import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import type { PublishedPayload, TopicName } from '../messages/payload-types.js';
-import type { PublishedMessage, PublishOptions } from '../messages/publish-options.interface.js';
+import type {
+  PublishedMessage,
+  PublishOptions,
+  TransactionOptions,
+  WrittenToOutbox,
+} from '../messages/publish-options.interface.js';
 import { toStored } from '../messages/serializer.js';
 import { type Topic, type TopicRef, checkedTopicName, schemaOf } from '../messages/topic.js';
 import type { TopicRegistry } from '../fleet/topic.registry.js';
@@ -26,7 +33,12 @@ import {
   assertPublishOptions,
   toPublishRequest,
 } from './publish-request.js';
+import { requiredDueTime } from './due-time.js';
+import type { Outbox, OutboxWriter } from './outbox.interface.js';
+import { restoreTopic } from './restore-topic.js';
 import { type Route, type OnPublishFailed, Publisher } from './publisher.js';
+
+const WRITTEN: WrittenToOutbox = Object.freeze({ outbox: true });
 
 export interface ProducerDependencies extends PublishDefaults {
   readonly store: Pick<Broker, 'messages' | 'now'>;
@@ -40,6 +52,8 @@ export interface ProducerDependencies extends PublishDefaults {
   readonly onFailed?: OnPublishFailed | undefined;
   /** Called with the topic when a call has been answered: once per call, not per message. */
   readonly onSent?: ((topic: string) => void) | undefined;
+  /** Returns the outbox for calls that are part of a transaction; `undefined` if there is none. */
+  readonly outbox?: () => Outbox | undefined;
 }
 
 /**
@@ -70,7 +84,7 @@ export class DelayQueueProducer {
     const caller = uuidv7();
     const onSent = (topic: string, isNewPartition: boolean): void => {
       dependencies.onSent?.(topic);
-      if (isNewPartition) void this.#restore(topic);
+      if (isNewPartition) void restoreTopic(dependencies, topic);
     };
     const orderOf = (topic: string) => dependencies.topics.knownOrder(topic);
     this.#publisher = new Publisher({ ...dependencies, store: store.messages, timeout, caller, onSent, orderOf });
@@ -80,13 +94,15 @@ export class DelayQueueProducer {
 
   /**
    * Publishes one message. Once this resolves, the message is delivered until it is acknowledged, dead or cancelled.
-   * Calls made in the same turn of the event loop travel together.
+   * Calls made in the same turn of the event loop travel together. With `DelayQueueOutboxModule`, a call within a transaction of your
+   * database is part of it: the message is published after the commit, and only then.
    *
    * A wrong payload for a typed topic, or for a name in `DelayQueueTopics`, does not compile; a wrong payload for a topic with a schema is
    * refused. A plain string takes any payload; `publish<Order>('orders', order)` sets its type.
    *
    * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was
    * sent
+   * @throws TransactionRequiredError if it has to be part of a transaction and is not; see {@link PublishOptions.outbox}
    * @throws DuplicateMessageError if the id exists; see `onDuplicate`
    * @throws NotReplicatedError if it was stored, but fewer replicas confirmed it than `replicas` asks for
    * @throws BrokerUnavailableError if it was not confirmed within `publishTimeout`
@@ -105,11 +121,13 @@ export class DelayQueueProducer {
   }
 
   /**
-   * Publishes several messages to one topic, with one call for each partition. All are checked before the first is sent.
+   * Publishes several messages to one topic, with one call for each partition. All are checked before the first is sent. They are part of
+   * the same transaction, or of none.
    *
    * @returns one result for each message, in order
    * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was
    * sent
+   * @throws TransactionRequiredError if they have to be part of a transaction and are not
    * @throws PublishManyError if some were refused; its `results` have the result of each
    */
   publishMany<T, N extends TopicName = TopicName>(
@@ -124,11 +142,20 @@ export class DelayQueueProducer {
    * Cancels a message. If it is being handled, its `signal` aborts, and it is not retried. If you pass an id without its key, the message is
    * looked up in the id's own partition first, then in the others.
    *
+   * As part of a transaction it takes effect after the commit, and its result is not known before.
+   *
    * @returns `'not-found'` also for a dead letter
-   * @throws InvalidArgumentError, BrokerUnavailableError
+   * @throws InvalidArgumentError, TransactionRequiredError, BrokerUnavailableError
    */
-  async cancel(topic: TopicRef, ref: MessageRef): Promise<CancelResult> {
-    return this.#changes.cancel(topic, ref);
+  async cancel(
+    topic: TopicRef,
+    ref: MessageRef,
+    options?: TransactionOptions,
+  ): Promise<CancelResult | WrittenToOutbox> {
+    const writer = this.#writerOfChange(topic, ref, options);
+    if (!writer) return this.#changes.cancel(topic, ref);
+    await writer.cancel(checkedTopicName(topic), ref);
+    return WRITTEN;
   }
 
   /**
@@ -154,12 +181,12 @@ export class DelayQueueProducer {
   /**
    * Moves a waiting message to another time, even if it waits for a retry. Its payload, options and attempts stay as they are, and
    * `expireAfter` counts from the new time. If you pass an id without its key, the message is looked up in the id's own partition first,
-   * then in the others.
+   * then in the others. As part of a transaction it takes effect after the commit, and its result is not known before.
    *
    * @param when either `delay`, the time from now on the Redis server's clock until it is due, 0 to 10 years; or `deliverAt`,
    * when it is due, at most 10 years ahead, as in the options of `publish()`. A time in the past means at once
    * @returns `'moved'`; with any other word nothing was changed
-   * @throws InvalidArgumentError: nothing was sent
+   * @throws InvalidArgumentError, TransactionRequiredError: nothing was sent
    * @throws BrokerUnavailableError if it was not confirmed within `publishTimeout`
    * @throws ConfigurationError at the first use of a topic that has another number of partitions
    */
@@ -167,8 +194,13 @@ export class DelayQueueProducer {
     topic: TopicRef,
     ref: MessageRef,
     when: { delay: Duration } | { deliverAt: Date | number | LocalTime },
-  ): Promise<RescheduleResult> {
-    return this.#changes.reschedule(topic, ref, when);
+    options?: TransactionOptions,
+  ): Promise<RescheduleResult | WrittenToOutbox> {
+    const writer = this.#writerOfChange(topic, ref, options);
+    if (!writer) return this.#changes.reschedule(topic, ref, when);
+    const now = this.#dependencies.store.now();
+    await writer.reschedule(checkedTopicName(topic), ref, timeOf(requiredDueTime(when, now), now));
+    return WRITTEN;
   }
 
   async #publishOneWithin(
@@ -211,7 +243,11 @@ export class DelayQueueProducer {
       name = checkedTopicName(topic);
       const { store, topics } = this.#dependencies;
       const stored = toStored(name, topics.settings(name).serializer, payload);
-      const request = toPublishRequest(stored, options, store.now(), this.#dependencies);
+      const now = store.now();
+      const request = toPublishRequest(stored, options, now, this.#dependencies);
+      const writer = this.#writerFor(name, options);
+      if (writer)
+        return this.#write(writer, topic, name, [request], now).then(([written]) => written as PublishedMessage);
       const partitions = topics.knownPartitions(name);
       // Most calls have nothing to wait for.
       if (partitions !== undefined && !schemaOf(topic))
@@ -229,15 +265,16 @@ export class DelayQueueProducer {
   async #publishAll(topic: TopicRef, messages: readonly GivenMessage[]): Promise<PublishedMessage[]> {
     const name = checkedTopicName(topic);
     assertMessages(messages);
-    const requests = this.#toRequests(name, messages);
+    const now = this.#dependencies.store.now();
+    const requests = this.#toRequests(name, messages, now);
     if (requests.length === 0) return [];
+    const writer = this.#writerForAll(name, messages);
+    if (writer) return this.#write(writer, topic, name, requests, now);
     return this.#publisher.publishAll(await this.#checkedRoute(topic, name, requests), requests);
   }
 
-  #toRequests(topic: string, messages: readonly GivenMessage[]): PublishRequest[] {
-    const { store, topics } = this.#dependencies;
-    const now = store.now();
-    const { serializer } = topics.settings(topic);
+  #toRequests(topic: string, messages: readonly GivenMessage[], now: number): PublishRequest[] {
+    const { serializer } = this.#dependencies.topics.settings(topic);
     try {
       return messages.map(({ payload, options }) =>
         toPublishRequest(toStored(topic, serializer, payload), options, now, this.#dependencies),
@@ -247,13 +284,63 @@ export class DelayQueueProducer {
     }
   }
 
+  /** Returns the writer for a call that is part of a transaction; `undefined` if it is part of none. */
+  #writerFor(topic: string, options: TransactionOptions | undefined): OutboxWriter | undefined {
+    const outbox = this.#dependencies.outbox?.();
+    if (outbox) return outbox.writerFor(topic, options);
+    if (options?.outbox !== true && options?.transaction === undefined) return undefined;
+    throw new ConfigurationError(
+      'A call can be part of a transaction only if the application imports DelayQueueOutboxModule of nestjs-delay-queue/outbox, for this ' +
+        'connection. See docs/guides/transactions.md.',
+    );
+  }
+
+  #writerForAll(topic: string, messages: readonly GivenMessage[]): OutboxWriter | undefined {
+    const [{ options }] = messages as [GivenMessage];
+    for (const { options: others } of messages) {
+      if (others?.outbox === options?.outbox && others?.transaction === options?.transaction) continue;
+      throw new InvalidArgumentError(
+        'All messages of publishMany have to be part of the same transaction, or of none.',
+      );
+    }
+    return this.#writerFor(topic, options);
+  }
+
+  #writerOfChange(topic: TopicRef, ref: MessageRef, options?: TransactionOptions): OutboxWriter | undefined {
+    const name = checkedTopicName(topic);
+    assertMessageRef(ref);
+    if (options !== undefined) checkedTransactionOptions('The options', options);
+    return this.#writerFor(name, options);
+  }
+
+  async #write(
+    writer: OutboxWriter,
+    topic: TopicRef,
+    name: string,
+    requests: readonly PublishRequest[],
+    now: number,
+  ): Promise<PublishedMessage[]> {
+    const dated = requests.map((request) => ({ ...request, due: { at: timeOf(request.due, now) } }));
+    try {
+      await this.#assertPayloads(topic, name, requests);
+      await writer.publish(name, dated);
+    } catch (error) {
+      throw this.#failed(name, error, requests.length);
+    }
+    return dated.map(({ id, due }) => ({ id, topic: name, dueAt: new Date(due.at), ...WRITTEN }));
+  }
+
+  async #assertPayloads(topic: TopicRef, name: string, requests: readonly PublishRequest[]): Promise<void> {
+    const schema = schemaOf(topic);
+    if (!schema) return;
+    const { serializer } = this.#dependencies.topics.settings(name);
+    await Promise.all(requests.map(({ envelope }) => assertPayload({ topic: name, schema, serializer }, envelope)));
+  }
+
   /** Checks messages against the schema of their topic, and returns their route. */
   async #checkedRoute(topic: TopicRef, name: string, requests: readonly PublishRequest[]): Promise<Route> {
-    const schema = schemaOf(topic);
-    const { serializer } = this.#dependencies.topics.settings(name);
     try {
-      if (schema)
-        await Promise.all(requests.map(({ envelope }) => assertPayload({ topic: name, schema, serializer }, envelope)));
+      await this.#assertPayloads(topic, name, requests);
       return { topic: name, partitions: await this.#partitions(name) };
     } catch (error) {
       throw this.#failed(name, error, requests.length);
@@ -266,16 +353,6 @@ export class DelayQueueProducer {
     return error;
   }
 
-  /** Restores a topic. A partition is new at its first publish, or because Redis has lost it, and then perhaps the topic too. */
-  async #restore(topic: string): Promise<void> {
-    const { topics, events } = this.#dependencies;
-    try {
-      await topics.restore(topic);
-    } catch (error) {
-      events.emit('errors', { source: 'membership', topic, error });
-    }
-  }
-
   async #partitions(topic: string): Promise<number> {
     const { topics } = this.#dependencies;
     return topics.knownPartitions(topic) ?? this.#withinDeadline(() => topics.partitions(topic));
@@ -285,6 +362,11 @@ export class DelayQueueProducer {
     const { clock, publishTimeout } = this.#dependencies;
     return serveWithin(clock, publishTimeout, operation);
   }
+}
+
+/** @returns epoch milliseconds */
+function timeOf(due: DueTime, now: number): number {
+  return Math.ceil('after' in due ? now + due.after : due.at);
 }
 
 function assertMessages(messages: readonly GivenMessage[]): void {

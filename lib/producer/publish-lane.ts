@@ -27,8 +27,8 @@ export interface PublishSink {
 export interface Terms {
   /** Replicas that have to confirm them. */
   readonly replicas?: ReplicaRequirement | undefined;
-  /** Name of their call, under which it can be repeated; `undefined` if it is not repeated. */
-  readonly operation?: string | undefined;
+  /** Name of their call, or caller and number of it, under which it can be repeated; `undefined` if it is not repeated. */
+  readonly operation?: string | CallId | undefined;
 }
 
 /** Whether messages can be part of one call. */
@@ -160,10 +160,13 @@ export class PublishLane {
   /** @param from place of the first message in its operation, which is part of the call's name: an id can be there twice */
   async #call(messages: readonly NewMessage[], { replicas, operation }: Terms, from: number): Promise<PublishResult[]> {
     const { store, clock, caller, partition, order, onSent } = this.#options;
+    const part = `${from}:${messages.length}`;
     const call: CallId =
       operation === undefined
         ? { caller, sequence: ++this.#sequence }
-        : namedCall(operation, `${from}:${messages.length}:${messages[0]?.storedId}`);
+        : typeof operation === 'string'
+          ? namedCall(operation, `${part}:${messages[0]?.storedId}`)
+          : { ...operation, caller: `${operation.caller}:${part}` };
     const results = await repeatUntilServed(() => store.publish(partition, call, messages, { replicas, order }), {
       clock,
       signal: this.#abandon.signal,

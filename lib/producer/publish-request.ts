@@ -1,6 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import type { DueTime, NewMessage } from '../store/messages/publish.js';
+import type { CallId } from '../store/partition.js';
 import { optionalDueTime } from './due-time.js';
 import { describe } from '../checks/describe.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
@@ -55,8 +56,8 @@ export interface PublishRequest extends NewMessage {
   readonly key: string;
   /** Replicas that have to confirm it; `undefined` if none. */
   readonly replicas: ReplicaRequirement | undefined;
-  /** Name of the call that it is part of; `undefined` if it travels with others. */
-  readonly operation: string | undefined;
+  /** Name of the call that it is part of, or its caller and number; `undefined` if it travels with others. */
+  readonly operation: string | CallId | undefined;
 }
 
 /** Options of a connection that apply to each publish. */

@@ -5,7 +5,7 @@ import { DuplicateMessageError, NotReplicatedError } from '../errors/publishing.
 import type { EventSink } from '../events/queue-events.interface.js';
 import { partitionOf } from '../messages/partitioner.js';
 import { PublishManyError } from '../messages/publish-many.error.js';
-import type { PublishedMessage } from '../messages/publish-options.interface.js';
+import type { PublishedMessage, ConfirmedPublish } from '../messages/publish-options.interface.js';
 import { MOST_APART, RequirementNumbers } from '../messages/replicas.js';
 import { Lanes } from '../store/calls/lanes.js';
 import { PublishLane, type PublishLaneOptions, type PublishSink, type Terms, travelTogether } from './publish-lane.js';
@@ -107,7 +107,7 @@ export class Publisher {
     { topic, index: partition }: Partition,
     { id }: PublishRequest,
     { status, dueAt }: PublishResult,
-  ): PublishedMessage {
+  ): ConfirmedPublish {
     const published = { id, topic, partition, dueAt: new Date(dueAt), duplicate: status !== 'created' };
     const { events } = this.#options;
     if (events.wants('published')) events.emit('published', published);

@@ -13,7 +13,7 @@ import { tagsOf, withTime } from '../messages/envelope.js';
 import { assertPayload } from '../messages/payload-schema.js';
 import { OPERATION, type Repeatable } from '../messages/operation.js';
 import type { PublishedPayload, TopicName } from '../messages/payload-types.js';
-import type { PublishedMessage } from '../messages/publish-options.interface.js';
+import type { ConfirmedPublish } from '../messages/publish-options.interface.js';
 import { toStoredId } from '../messages/stored-id.js';
 import { type Topic, checkedTopicName, schemaOf } from '../messages/topic.js';
 import { shareClass } from '../package-copies.js';
@@ -284,11 +284,11 @@ export class DelayQueueSchedules {
    * @throws InvalidArgumentError if there is no schedule with this id
    * @throws BrokerUnavailableError if it was not confirmed within `publishTimeout`
    */
-  async runNow(id: string, options: ActionOptions = {}): Promise<PublishedMessage> {
+  async runNow(id: string, options: ActionOptions = {}): Promise<ConfirmedPublish> {
     return this.#act('runScheduleNow', id, options, () => this.#runNow(id, (options as Repeatable)[OPERATION]));
   }
 
-  async #runNow(id: string, operation: string | undefined): Promise<PublishedMessage> {
+  async #runNow(id: string, operation: string | undefined): Promise<ConfirmedPublish> {
     const { store, events, topics } = this.#dependencies;
     const found = await this.#found.find(id);
     if (!found) throw new InvalidArgumentError(`There is no schedule '${id}'. Store it with upsert().`);

@@ -11,6 +11,8 @@ export interface Partition {
 export interface CallId {
   readonly caller: string;
   readonly sequence: number;
+  /** Time for which the answer is kept at least, so that a repeat is recognized, in milliseconds. @defaultValue 2 min */
+  readonly rememberFor?: number | undefined;
 }
 
 /** Most messages in one call; keeps every script short and every argument list under 1,000. */

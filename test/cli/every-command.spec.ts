@@ -116,6 +116,12 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     prints: /^left +0$/m,
     document: { queue: BULLMQ, counted: 0, moved: 0, remaining: { delayed: 0 } },
   },
+  'outbox ddl': {
+    args: '--dialect postgres --table shop.outbox',
+    prints: /^CREATE TABLE "shop"\."outbox_shards" \($/m,
+    document: { dialect: 'postgres', table: 'shop.outbox' },
+    isAlone: true,
+  },
   acl: { args: 'operator', prints: /^ACL SETUSER operator /m, document: { roles: [{}] }, isAlone: true },
   completion: { args: 'bash', prints: /^# Completes/, document: undefined, isAlone: true },
 };

@@ -22,6 +22,7 @@ import { receiving } from './drivers/receiving.js';
 import { schedules } from './drivers/schedules.js';
 import { tags } from './drivers/tags.js';
 import { tracing } from './drivers/tracing.js';
+import { transactions } from './drivers/transactions.js';
 import { driveDocuments } from '../support/docs/driven-document.js';
 
 useKitBed();
@@ -54,4 +55,5 @@ driveDocuments('docs/guides', {
   'schedules.md': schedules,
   'tags.md': tags,
   'tracing.md': tracing,
+  'transactions.md': transactions,
 });

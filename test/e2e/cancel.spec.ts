@@ -187,13 +187,13 @@ describe('cancelling by id', () => {
     await producer.cancel('jobs', 'a');
     const places = new Set<number>();
     for (const key of Array.from({ length: 20 }, (_, i) => `key-${i}`)) {
-      const { partition } = await producer.publish('jobs', 1, { id: 'a', key, delay: '1h' });
+      const { partition = NaN } = await producer.publish('jobs', 1, { id: 'a', key, delay: '1h' });
       places.add(partition);
       expect(await bed.partition('jobs', partition).scheduled()).toEqual([`a\0${key}`]);
       expect(await producer.cancel('jobs', 'a')).toBe('cancelled');
       expect(await bed.partition('jobs', partition).scheduled()).toEqual([]);
     }
-    places.delete(plain.partition);
+    places.delete(plain.partition ?? NaN);
     expect(places.size).toBeGreaterThan(3);
     expect(await producer.cancel('jobs', 'a')).toBe('not-found');
     expect(jobs.calls).toEqual([]);

@@ -6,7 +6,7 @@ declare(strict_types=1);
 
 namespace NestjsDelayQueue;
 
-/** Result of publishing a message. */
+/** Make all properties in T required */
 final class PublishedMessage
 {
     /**

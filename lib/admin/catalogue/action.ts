@@ -10,7 +10,7 @@ import {
 } from '../../checks/rules.js';
 import type { ActionOptions } from '../../events/audit-log.js';
 import type { MessageRef } from '../../messages/message-ref.js';
-import type { PublishedMessage } from '../../messages/publish-options.interface.js';
+import type { ConfirmedPublish } from '../../messages/publish-options.interface.js';
 import type { DelayQueueSchedules } from '../../schedules/delay-queue.schedules.js';
 import type { CancelResult, RescheduleResult } from '../../store/messages/change-message.js';
 import type { BulkOptions, BulkResult } from '../bulk-options.js';
@@ -52,7 +52,7 @@ export interface Works {
   readonly state: { readonly many: OnMany<OfTopic> };
   readonly topic: { readonly one: OnOne<OfTopic, { readonly heldUntil?: Date }> };
   /** Returns whether the schedule exists, or the message that it published. */
-  readonly schedule: { readonly one: OnOne<{ readonly id: string }, boolean | PublishedMessage> };
+  readonly schedule: { readonly one: OnOne<{ readonly id: string }, boolean | ConfirmedPublish> };
 }
 
 export type Target = keyof Works;

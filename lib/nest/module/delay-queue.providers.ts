@@ -98,7 +98,7 @@ function assertGiven(options: DelayQueueModuleOptions | null | undefined): Delay
 /** Returns the tokens that applications inject. */
 export function injectables(name: string): InjectionToken[] {
   const tokens = tokensOf(name);
-  const strings = [...PARTS.map((part) => tokens[part]), tokens.redis];
+  const strings = [...PARTS.map((part) => tokens[part]), tokens.redis, tokens.connection];
   return name === DEFAULT_CONNECTION ? [...strings, ...Object.values(CLASSES)] : strings;
 }
 

@@ -31,6 +31,8 @@ export type SessionSignal =
   | { readonly kind: 'lease'; readonly partition: Partition; readonly token: string; readonly lease: number }
   /** Other limits are stored with the topic. */
   | { readonly kind: 'limits'; readonly topic: string }
+  /** A transaction has written to a shard of the outbox. */
+  | { readonly kind: 'outbox'; readonly shard: number }
   /** The session has sent this to itself, to know that signals come through. */
   | { readonly kind: 'echo'; readonly count: number };
 
@@ -56,7 +58,7 @@ export function encodeSessionSignal(signal: SessionSignal): string {
 }
 
 export function decodeSessionSignal(text: string): SessionSignal | undefined {
-  const { kind, count, lease, owner, partition, partitions, token, topic } = objectOf(fromJson(text));
+  const { kind, count, lease, owner, partition, partitions, shard, token, topic } = objectOf(fromJson(text));
   switch (kind) {
     case 'changed':
     case 'unknown-topics':
@@ -68,6 +70,8 @@ export function decodeSessionSignal(text: string): SessionSignal | undefined {
       return isName(topic) ? { kind, topic } : undefined;
     case 'echo':
       return Number.isSafeInteger(count) ? { kind, count: count as number } : undefined;
+    case 'outbox':
+      return Number.isSafeInteger(shard) ? { kind, shard: shard as number } : undefined;
     case 'wanted': {
       const [wanted] = partitionsOf(partition);
       return wanted && typeof owner === 'string' ? { kind, partition: wanted, owner } : undefined;

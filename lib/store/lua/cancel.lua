@@ -3,7 +3,7 @@
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET,
 --       meta HASH, blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
 --       answered STRING (the caller's latest call), claims HASH
--- ARGV  wake_command, channel, sequence, id,
+-- ARGV  wake_command, channel, sequence, remember_ms (how long the answer is kept; '' as usual), id,
 --       seen_at, seen_envelope (only if it waits for that time, epoch ms, with that envelope; '' whatever it is)
 -- Reply {now_us, 1 cancelled | 2 in flight | 0 not found}
 -- Roles producer, consumer, operator
@@ -41,5 +41,5 @@ if is_meant() then
   if result == CANCELLED then add('cancelled', 1) end
   if result ~= NOT_FOUND then wake(head_before, next_due) end
 end
-remember(result)
+remember(result, remember_ms)
 return { now_us, result }

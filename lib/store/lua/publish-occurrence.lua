@@ -84,6 +84,7 @@ local behind_time = string.match(envelope, '^%[%d+(,.*)$')
 ARGV[FIRST + 1] = behind_time and string.format('[%d', now_up) .. behind_time or envelope
 move_on(state)
 
+local remember_ms = ''
 -- @use publish-begin (total)
 local publish_later = publish_one
 local created, statuses, kept, is_new, first_due = total, '', '', false, nil

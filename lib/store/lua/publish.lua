@@ -3,7 +3,7 @@
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
 --       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
 --       answered STRING (the caller's latest call), claims HASH
--- ARGV  wake_command, channel, sequence, order_mode ('' none, or what a dead letter does to its key: continue, block),
+-- ARGV  wake_command, channel, sequence, remember_ms (how long the answer is kept; '' as usual), order_mode ('' none, or what a dead letter does to its key: continue, block),
 --       columns (data of the messages, see modules/message-columns.lua),
 --       ... (2 a message: stored id, envelope)
 -- Reply {now_us, 'base statuses kept'}, with ' new' at its end if meta had not counted a message yet

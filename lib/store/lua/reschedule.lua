@@ -2,7 +2,7 @@
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET,
 --       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, answered STRING (the caller's latest call), claims HASH
--- ARGV  wake_command, channel, sequence, id, due_spec ('+ms' from now, or epoch ms),
+-- ARGV  wake_command, channel, sequence, remember_ms (how long the answer is kept; '' as usual), id, due_spec ('+ms' from now, or epoch ms),
 --       when ('earlier': only if that is earlier; or 'always'),
 --       seen_at, seen_envelope (only if it waits for that time, epoch ms, with that envelope; '' whatever it is)
 -- Reply {now_us, 1 moved | 2 in flight | 3 dead | 0 not found}
@@ -62,5 +62,5 @@ if result == MOVED and (when ~= 'earlier' or due < current_due()) then
   move(id, due)
   wake(head_before, head_due())
 end
-remember(result)
+remember(result, remember_ms)
 return { now_us, result }

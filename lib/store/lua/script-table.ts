@@ -6,7 +6,7 @@ export interface ScriptTable {
   'append-audit': 'audit answered | keep text';
   'append-events': 'events | keep process sequence count dropped entry';
   'cancel-tagged': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting finished endings tags tagged answered claims | wake_command channel sequence tag after_id';
-  cancel: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting finished endings tags tagged answered claims | wake_command channel sequence id seen_at seen_envelope';
+  cancel: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting finished endings tags tagged answered claims | wake_command channel sequence remember_ms id seen_at seen_envelope';
   claim: 'scheduled inflight messages deliveries dead errors keyed owner meta blocked queues places running rates rated resting finished endings tags tagged handed claims | claimant sequence delivered max lease room whole_room finished_limits terms shares_from tokens ...';
   clear: 'set messages deliveries errors keyed meta scheduled inflight dead blocked queues places running resting finished endings tags tagged answered | wake_command channel sequence counter';
   configure: 'config | partitions max_partitions protocol raised max_protocol order limits handling is_known';
@@ -25,7 +25,7 @@ export interface ScriptTable {
   permit: 'permits | session sequence held idle wanted lease max_rate window most_in_flight patience returned lead slack ahead';
   probe: 'key | wake_command channel';
   'publish-occurrence': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting finished endings tags tagged answered owner schedules occurrences claims | wake_command channel sequence order_mode columns claimant schedule expected state skipping next_at prefix suffix ...';
-  publish: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting finished endings tags tagged answered claims | wake_command channel sequence order_mode columns ...';
+  publish: 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting finished endings tags tagged answered claims | wake_command channel sequence remember_ms order_mode columns ...';
   'put-schedule': 'schedules occurrences answered | wake_command channel sequence id is_new expected state rest next_at';
   release: 'owner | given_up epoch';
   'remove-dead': 'dead messages deliveries errors keyed scheduled inflight blocked queues places running resting meta tags tagged answered | wake_command channel sequence ...';
@@ -35,7 +35,7 @@ export interface ScriptTable {
   'report-work': 'work history spans | session number keep span keep_history ...';
   report: 'sessions processes holdings | session number state held';
   'requeue-dead': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting tags tagged answered | wake_command channel sequence delay ...';
-  reschedule: 'scheduled inflight messages deliveries dead blocked queues places running resting answered claims | wake_command channel sequence id due_spec when seen_at seen_envelope';
+  reschedule: 'scheduled inflight messages deliveries dead blocked queues places running resting answered claims | wake_command channel sequence remember_ms id due_spec when seen_at seen_envelope';
   resume: 'meta answered | wake_command channel sequence';
   'set-aside': 'scheduled inflight messages deliveries dead errors keyed meta blocked queues places running resting answered claims | wake_command channel sequence id token failure';
   'set-field': 'record | field value';

@@ -71,6 +71,7 @@ export class MessageStore {
     assertMessages(messages);
     const given = {
       ...this.#scripts.named(partition, call),
+      remember_ms: call.rememberFor ?? '',
       order_mode: order ?? '',
       columns: encodeColumns(messages),
       rest: encodeMessages(messages),
@@ -86,6 +87,7 @@ export class MessageStore {
     return cancelResult(
       await this.#scripts.run('cancel', partition, {
         ...this.#scripts.named(partition, call),
+        remember_ms: call.rememberFor ?? '',
         id,
         seen_at: seen?.at ?? '',
         seen_envelope: seen?.envelope ?? '',
@@ -127,6 +129,7 @@ export class MessageStore {
     assertDue(due);
     const given = {
       ...this.#scripts.named(partition, call),
+      remember_ms: call.rememberFor ?? '',
       id,
       due_spec: encodeDueTime(due),
       when: 'always',
@@ -140,6 +143,7 @@ export class MessageStore {
   async runNow(partition: Partition, call: CallId, id: string): Promise<RescheduleResult> {
     const given = {
       ...this.#scripts.named(partition, call),
+      remember_ms: '',
       id,
       due_spec: '+0',
       when: 'earlier',

@@ -190,7 +190,7 @@ async function overdueIn(application: Application) {
   const published = await producer.publishMany(TOPIC, messages);
   await harness.advance('2m');
   const [{ dueAt } = { dueAt: new Date(0) }] = published;
-  return { ...application, dueAt, partitions: published.map(({ partition }) => partition) };
+  return { ...application, dueAt, partitions: published.map(({ partition = NaN }) => partition) };
 }
 
 /** The same in a topic that is paused, beside one that is not. */

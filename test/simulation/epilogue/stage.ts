@@ -76,7 +76,7 @@ export class Stage {
     const { producer } = publisher.connection;
     const stored = await this.answer(publish(this.scene, producer, { topic, payload, key, ...options }));
     if (!stored) throw new Error(`Nobody knows whether ${id} is stored`);
-    return { id, partition: stored.partition };
+    return { id, partition: stored.partition ?? NaN };
   }
 
   /** Publishes a few messages, each with a key of its own, to each of the topics. */

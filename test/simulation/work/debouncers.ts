@@ -43,7 +43,7 @@ async function publishVersions(
       const options = { topic, payload, id, delay: QUIET, onDuplicate, ...wait };
       const stored = await publish(scene, connection.producer, options);
       // One that was published before may have met itself.
-      if (stored) rules.repeated.confirmed(payload, stored.duplicate && onDuplicate === 'ignore', isFirst);
+      if (stored) rules.repeated.confirmed(payload, stored.duplicate === true && onDuplicate === 'ignore', isFirst);
       return stored !== undefined;
     };
     let isStored = await publishOnce(true);

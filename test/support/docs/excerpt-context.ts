@@ -10,6 +10,7 @@ import type {
 } from 'nestjs-delay-queue';
 import type { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import type { ConfirmChannel } from 'amqplib';
+import type { Knex } from 'knex';
 
 // What the excerpts of the documents take for granted, for the compiler. Who runs an excerpt gives what it uses of this.
 
@@ -24,6 +25,9 @@ export declare const receiver: DelayQueueReceiver;
 export declare const receipt: string;
 export declare const schedules: DelayQueueSchedules;
 export declare const redis: string;
+export declare const knex: Knex;
+export declare const trx: Knex.Transaction;
+export declare const orderId: string;
 export declare const rabbit: string;
 export declare const channel: ConfirmChannel;
 

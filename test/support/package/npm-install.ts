@@ -12,8 +12,24 @@ import { runProgram } from './run-program.js';
  */
 export const BEFORE = '--before=2026-11-26';
 
-/** Packages that only build, check and measure the library, and that no test of an application imports. */
-const TOOLS = ['@nestjs/cli', '@types/redis', 'bee-queue', 'bullmq', 'oxfmt', 'oxlint', 'oxlint-tsgolint', 'rolldown'];
+/** Packages that only build, check and measure the library, or that its adapters for databases are tested with: no test of an application imports them. */
+const TOOLS = [
+  '@electric-sql/pglite',
+  '@nestjs/cli',
+  '@types/pg',
+  '@types/redis',
+  'bee-queue',
+  'bullmq',
+  'knex',
+  'kysely',
+  'mysql2',
+  'oxfmt',
+  'oxlint',
+  'oxlint-tsgolint',
+  'pg',
+  'rolldown',
+  'typeorm',
+];
 
 /** Packages of Nest whose version differs from that of Nest. */
 const FOR_NEST_11: Readonly<Record<string, string>> = { '@nestjs/config': '^4.0.0', '@nestjs/schedule': '^6.0.0' };

@@ -29,6 +29,7 @@ const MAKE: Record<Exclude<ErrorName, 'DelayQueueError'>, (copy: Library) => Err
   RetryLaterError: (copy) => new copy.RetryLaterError(1),
   SchemaError: (copy) => new copy.SchemaError('jobs', new Error('broken')),
   SerializationError: (copy) => new copy.SerializationError('circular'),
+  TransactionRequiredError: (copy) => new copy.TransactionRequiredError('jobs', 'none'),
   UnhandledTopicError: (copy) => new copy.UnhandledTopicError('jobs', undefined, undefined),
   UnrecoverableError: (copy) => new copy.UnrecoverableError('no use'),
 };

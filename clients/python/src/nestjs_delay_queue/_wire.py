@@ -145,7 +145,7 @@ class NewSchedule(Given):
 
 @dataclass(frozen=True)
 class PublishedMessage(Answer):
-    """Result of publishing a message."""
+    """Make all properties in T required"""
 
     #: Id that it was published with, or the generated one.
     id: str

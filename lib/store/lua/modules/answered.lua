@@ -1,9 +1,12 @@
 -- A caller numbers its calls to a partition and makes one after another, so its latest answer is enough to recognize the
 -- repeat of a call whose reply was lost.
--- @exports REMEMBER_MS, earlier_answer, remember
+-- @exports time_kept, earlier_answer, remember
 -- @needs answered, sequence
 
-local REMEMBER_MS = '120000'
+-- Returns how many milliseconds an answer is kept: as many as asked for, or two minutes (nil or '').
+local function time_kept(asked)
+  return asked and asked ~= '' and asked or '120000'
+end
 
 local function earlier_answer()
   local stored = redis.call('GET', answered)
@@ -14,6 +17,6 @@ local function earlier_answer()
   return nil
 end
 
-local function remember(answer)
-  redis.call('SET', answered, '#' .. sequence .. ' ' .. answer, 'PX', REMEMBER_MS)
+local function remember(answer, asked)
+  redis.call('SET', answered, '#' .. sequence .. ' ' .. answer, 'PX', time_kept(asked))
 end

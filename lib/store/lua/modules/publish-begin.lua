@@ -1,18 +1,18 @@
 -- Looks at the messages of a publish before anything is written: a repeat is answered, and what cannot be used is refused.
 -- @exports head_before, total, stored, base, due_of_all, score_of_all, dues, scores, is_later, with_key, are_lists, longest
--- @needs messages, keyed, finished, answered, asked, ARGV, FIRST
+-- @needs messages, keyed, finished, answered, remember_ms, asked, ARGV, FIRST
 -- @use now (now_us, now_up)
 -- @use times (MAX_TIME)
 -- @use message-columns (due_specs, on_duplicates, own_keys, waits)
 -- @use due-time (due_time)
 -- @use head-due (head_due)
--- @use answered (REMEMBER_MS, earlier_answer)
+-- @use answered (time_kept, earlier_answer)
 -- @use long-entry (MANY, MOST_LISTED, LONG_ENTRY)
 
 local answer = earlier_answer()
 if answer then
   -- WAIT covers only the writes of its own connection, and a repeat may come over another one than the first run.
-  redis.call('PEXPIRE', answered, REMEMBER_MS)
+  redis.call('PEXPIRE', answered, time_kept(remember_ms))
   return { now_us, answer }
 end
 

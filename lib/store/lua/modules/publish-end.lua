@@ -1,5 +1,5 @@
 -- Remembers what a publish has done, signals the owner, and replies.
--- @needs keyed, statuses, kept, is_new, first_due
+-- @needs remember_ms, keyed, statuses, kept, is_new, first_due
 -- @use publish-begin (base, head_before, with_key, are_lists)
 -- @use long-entry (LONG_ENTRY)
 -- @use now (now_us)
@@ -13,6 +13,6 @@ if with_key and #with_key > 0 then
 end
 local answer = base .. ' ' .. statuses .. ' ' .. kept
 if is_new then answer = answer .. ' new' end
-remember(answer)
+remember(answer, remember_ms)
 wake(head_before, first_due)
 return { now_us, answer }

@@ -2,7 +2,13 @@ import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DelayQueueError, DelayQueueModule, DelayQueueProducer, type PublishOptions } from 'nestjs-delay-queue';
+import {
+  type CancelResult,
+  DelayQueueError,
+  DelayQueueModule,
+  DelayQueueProducer,
+  type PublishOptions,
+} from 'nestjs-delay-queue';
 import { Recorder } from '../history/recorder.js';
 import { type Command, PREFIX, type PublisherConfig, TOPIC } from './config.js';
 import { only } from './only.js';
@@ -78,7 +84,7 @@ async function publish(options: PublishOptions & { id: string }): Promise<boolea
 }
 
 async function cancel(id: string): Promise<void> {
-  const result = await producer.cancel(TOPIC, id).catch(() => 'unknown' as const);
+  const result = (await producer.cancel(TOPIC, id).catch(() => 'unknown')) as CancelResult | 'unknown';
   recorder.record({ kind: 'cancelled', id, result });
 }
 

@@ -1,0 +1,256 @@
+import { ConfigurationError } from '../../errors/options.errors.js';
+import type { NewRow, OutboxRow } from './outbox-row.js';
+import { CANCEL, PUBLISH, RESCHEDULE } from './outbox-row.js';
+import type { OutboxAdapter, OutboxDialect, OutboxTransaction, OutboxValue } from './outbox-adapter.interface.js';
+import { tableNames, type TableNames } from './table-names.js';
+
+/** Most rows of one statement: PostgreSQL takes 65,535 parameters, and a row has seven. */
+const MOST_INSERTED = 500;
+
+/** Longest text of an error that is kept, in characters. */
+const MAX_ERROR = 1000;
+
+/** Epoch milliseconds on the clock of the database, which alone decides about leases. */
+const NOW: Readonly<Record<OutboxDialect, string>> = {
+  postgres: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
+  mysql: 'CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)',
+};
+
+const COLUMNS = 'seq, shard, kind, topic, message_key, message_id, due_at, body';
+
+/** Rows under one name: however often they are sent, Redis does once what they ask for. */
+export interface Batch {
+  /** Caller of the calls to Redis. */
+  readonly caller: string;
+  readonly sequence: number;
+  readonly rows: readonly OutboxRow[];
+}
+
+/** A shard as the table has it. */
+export interface ShardState {
+  readonly shard: number;
+  readonly owner: string | undefined;
+  readonly epoch: string;
+  /** Whether its lease has ended, so that it can be taken. */
+  readonly isFree: boolean;
+  /** Batch that was recorded last. */
+  readonly batch: Omit<Batch, 'rows'> & { readonly seqs: readonly string[] };
+}
+
+/** A shard as its owner has taken it. */
+export type HeldShard = Pick<ShardState, 'shard' | 'epoch'> & { readonly owner: string };
+
+type Query = Pick<OutboxTransaction, 'query'>;
+type Cells = Readonly<Record<string, unknown>>;
+
+/**
+ * The statements about the tables of an outbox. Each that the relay makes is a transaction of its own, and changes nothing if another
+ * process has taken the shard since: so a relay that was paused does no harm.
+ */
+export class OutboxTable {
+  readonly #adapter: OutboxAdapter;
+  readonly #names: TableNames;
+  /** 0 until it is known. */
+  #shardCount = 0;
+
+  constructor(adapter: OutboxAdapter, table?: string) {
+    this.#adapter = adapter;
+    this.#names = tableNames(adapter.dialect, table);
+  }
+
+  /**
+   * Returns the number of shards, which never changes; the first call asks for it.
+   *
+   * @throws ConfigurationError if there are none, or any error of the database
+   */
+  async shardCount(by: Query = this.#adapter): Promise<number> {
+    if (this.#shardCount === 0) {
+      const [row] = await this.#query(`SELECT count(*) AS count FROM ${this.#names.shards}`, [], by);
+      this.#shardCount = Number(row?.['count']);
+    }
+    if (this.#shardCount > 0) return this.#shardCount;
+    throw new ConfigurationError(
+      `Table ${this.#names.shards} of the outbox is empty: fill it with the statements that make it.`,
+    );
+  }
+
+  /** Writes rows within a transaction. */
+  async insert(transaction: Query, rows: readonly NewRow[]): Promise<void> {
+    for (let from = 0; from < rows.length; from += MOST_INSERTED) {
+      const some = rows.slice(from, from + MOST_INSERTED);
+      const places = some.map(() => '(?, ?, ?, ?, ?, ?, ?)').join(', ');
+      await this.#query(
+        `INSERT INTO ${this.#names.rows} (shard, kind, topic, message_key, message_id, due_at, body) VALUES ${places}`,
+        some.flatMap(({ shard, kind, topic, key, id, dueAt, body }) => [
+          shard,
+          kind,
+          topic,
+          key ?? null,
+          id,
+          dueAt ?? null,
+          body ?? null,
+        ]),
+        transaction,
+      );
+    }
+  }
+
+  /** Returns the key of the message with an id that was published last and that a transaction sees; `undefined` if there is none. */
+  async keyOf(transaction: Query, topic: string, id: string): Promise<string | undefined> {
+    const [row] = await this.#query(
+      `SELECT message_key FROM ${this.#names.rows} WHERE topic = ? AND message_id = ? AND kind = ${PUBLISH} ORDER BY seq DESC LIMIT 1`,
+      [topic, id],
+      transaction,
+    );
+    return textOf(row?.['message_key']);
+  }
+
+  /** Returns all shards, in their order. */
+  async shards(): Promise<ShardState[]> {
+    const rows = await this.#query(
+      `SELECT shard, owner, epoch, caller, sequence, batch, CASE WHEN lease_until < ${this.#now} THEN 1 ELSE 0 END AS is_free ` +
+        `FROM ${this.#names.shards} ORDER BY shard`,
+    );
+    return rows.map((row) => ({
+      shard: Number(row['shard']),
+      owner: textOf(row['owner']),
+      epoch: String(row['epoch']),
+      isFree: Number(row['is_free']) === 1,
+      batch: {
+        caller: textOf(row['caller']) ?? '',
+        sequence: Number(row['sequence']),
+        seqs: (textOf(row['batch']) ?? '').split(',').filter(Boolean),
+      },
+    }));
+  }
+
+  /** Takes a shard, unless another process has done so since this state was seen. {@link shards} tells. */
+  async take({ shard, epoch }: ShardState, owner: string, lease: number): Promise<void> {
+    await this.#query(
+      `UPDATE ${this.#names.shards} SET owner = ?, epoch = epoch + 1, lease_until = ${this.#now} + ${lease} ` +
+        `WHERE shard = ? AND epoch = ${digits(epoch)} AND lease_until < ${this.#now}`,
+      [owner, shard],
+    );
+  }
+
+  /** Begins the leases of all shards of an owner anew. */
+  async renew(owner: string, lease: number): Promise<void> {
+    await this.#query(`UPDATE ${this.#names.shards} SET lease_until = ${this.#now} + ${lease} WHERE owner = ?`, [
+      owner,
+    ]);
+  }
+
+  async release(owner: string): Promise<void> {
+    await this.#query(`UPDATE ${this.#names.shards} SET lease_until = 0 WHERE owner = ?`, [owner]);
+  }
+
+  /** Returns the first rows of a shard that are visible by now. */
+  async next(shard: number, most: number): Promise<OutboxRow[]> {
+    return this.#rows('shard = ? ORDER BY seq LIMIT ' + most, [shard]);
+  }
+
+  /** Returns those rows that are still in the shard. */
+  async rowsOf(shard: number, seqs: readonly string[]): Promise<OutboxRow[]> {
+    if (seqs.length === 0) return [];
+    return this.#rows(`shard = ? AND seq IN (${seqs.map(digits).join(', ')}) ORDER BY seq`, [shard]);
+  }
+
+  /**
+   * Returns the cancels and reschedules behind messages of a shard, in their order.
+   *
+   * @param rows publishes of the shard, at least one
+   */
+  async changesOf(shard: number, rows: readonly OutboxRow[]): Promise<OutboxRow[]> {
+    const parameters: OutboxValue[] = [shard];
+    const topics = new Map<string, OutboxRow[]>();
+    for (const row of rows) topics.set(row.topic, [...(topics.get(row.topic) ?? []), row]);
+    const conditions = Array.from(topics, ([topic, some]) => {
+      parameters.push(topic, ...some.map(({ id }) => id));
+      return `topic = ? AND message_id IN (${some.map(() => '?').join(', ')})`;
+    });
+    return this.#rows(
+      `shard = ? AND kind IN (${CANCEL}, ${RESCHEDULE}) AND (${conditions.join(' OR ')}) ORDER BY seq`,
+      parameters,
+    );
+  }
+
+  /**
+   * Records a batch before anything of it is sent, and begins the lease anew.
+   *
+   * @returns whether the shard still belongs to its owner
+   */
+  async record(held: HeldShard, { caller, sequence, rows }: Batch, lease: number): Promise<boolean> {
+    const seqs = rows.map(({ seq }) => seq).join(',');
+    const { shard, owner, epoch } = held;
+    const isHeld = `shard = ? AND owner = ? AND epoch = ${digits(epoch)}`;
+    const returns = this.#adapter.dialect === 'postgres';
+    const changed = await this.#query(
+      `UPDATE ${this.#names.shards} SET caller = ?, sequence = ${sequence}, batch = ?, lease_until = ${this.#now} + ${lease} ` +
+        `WHERE ${isHeld}${returns ? ' RETURNING shard' : ''}`,
+      [caller, seqs, shard, owner],
+    );
+    if (returns) return changed.length > 0;
+    const found = await this.#query(`SELECT shard FROM ${this.#names.shards} WHERE ${isHeld}`, [shard, owner]);
+    return found.length > 0;
+  }
+
+  /** Removes rows that Redis has confirmed. */
+  async remove(held: HeldShard, rows: readonly OutboxRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    const seqs = rows.map(({ seq }) => digits(seq)).join(', ');
+    await this.#query(`DELETE FROM ${this.#names.rows} WHERE seq IN (${seqs}) AND ${this.#isHeld(held)}`, [
+      held.shard,
+      held.owner,
+    ]);
+  }
+
+  /** Sets a row aside that Redis refuses, so that it holds up no other. */
+  async setAside(held: HeldShard, { seq, shard }: OutboxRow, error: string): Promise<void> {
+    await this.#query(
+      `UPDATE ${this.#names.rows} SET shard = ${-1 - shard}, error = ? WHERE seq = ${digits(seq)} AND ${this.#isHeld(held)}`,
+      [error.replaceAll('\0', '').slice(0, MAX_ERROR), held.shard, held.owner],
+    );
+  }
+
+  #isHeld({ epoch }: HeldShard): string {
+    return `EXISTS (SELECT 1 FROM ${this.#names.shards} WHERE shard = ? AND owner = ? AND epoch = ${digits(epoch)})`;
+  }
+
+  async #rows(condition: string, parameters: readonly OutboxValue[]): Promise<OutboxRow[]> {
+    const rows = await this.#query(`SELECT ${COLUMNS} FROM ${this.#names.rows} WHERE ${condition}`, parameters);
+    return rows.map((row) => ({
+      seq: String(row['seq']),
+      shard: Number(row['shard']),
+      kind: Number(row['kind']),
+      topic: String(row['topic']),
+      key: textOf(row['message_key']),
+      id: String(row['message_id']),
+      dueAt: row['due_at'] === null ? undefined : Number(row['due_at']),
+      body: textOf(row['body']),
+    }));
+  }
+
+  get #now(): string {
+    return NOW[this.#adapter.dialect];
+  }
+
+  async #query(
+    sql: string,
+    parameters: readonly OutboxValue[] = [],
+    by: Query = this.#adapter,
+  ): Promise<readonly Cells[]> {
+    let place = 0;
+    const text = this.#adapter.dialect === 'mysql' ? sql : sql.replaceAll('?', () => `$${++place}`);
+    return (await by.query(text, parameters)) as readonly Cells[];
+  }
+}
+
+function textOf(cell: unknown): string | undefined {
+  return typeof cell === 'string' ? cell : undefined;
+}
+
+/** Numbers that were read from the table are put into statements as they are: each library has its own way to pass many. */
+function digits(number: string): string {
+  if (/^\d+$/.test(number)) return number;
+  throw new TypeError(`Not a number: ${number}`);
+}
