@@ -239,7 +239,7 @@ type Counts struct {
 	HeldUntil time.Time `json:"heldUntil"`
 }
 
-// Published: make all properties in T required
+// Published: result of publishing a message.
 type Published struct {
 	// Id that it was published with, or the generated one.
 	ID string `json:"id"`

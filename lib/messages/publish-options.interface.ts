@@ -110,31 +110,33 @@ export interface PublishOptions extends TransactionOptions {
 }
 
 /**
- * Result of publishing a message. If it was written to the outbox, `partition` and `duplicate` are not known.
+ * Result of publishing a message.
  *
  * @publicApi
  */
-export interface PublishedMessage {
+export interface ConfirmedPublish {
   /** Id that it was published with, or the generated one. */
   id: string;
   /** Topic that it was published to. */
   topic: string;
   /** Index of its partition in the topic. */
-  partition?: number;
+  partition: number;
   /** Time when the stored message is due, on the Redis server's clock. */
   dueAt: Date;
   /**
    * Whether the id existed. Then the message was left as it is (`'ignore'`, `'earliest'`) or replaced (`'replace'`). `false` if it took the
    * place of a finished one.
    */
-  duplicate?: boolean;
-  /** Whether it was written to your database, from where it comes to Redis after the commit. @defaultValue it is in Redis */
-  outbox?: true;
+  duplicate: boolean;
 }
 
 /**
- * Result of publishing a message.
+ * Result of publishing a message. If it was written to the outbox, `partition` and `duplicate` are not known.
  *
  * @publicApi
  */
-export type ConfirmedPublish = Required<Omit<PublishedMessage, 'outbox'>>;
+export interface PublishedMessage
+  extends Pick<ConfirmedPublish, 'id' | 'topic' | 'dueAt'>, Partial<Pick<ConfirmedPublish, 'partition' | 'duplicate'>> {
+  /** Whether it was written to your database, from where it comes to Redis after the commit. @defaultValue it is in Redis */
+  outbox?: true;
+}

@@ -7,6 +7,7 @@ import {
 import { asConfiguration, assertOptions } from '../checks/validate.js';
 import type { DelayQueueConnection } from '../composition/delay-queue.connection.js';
 import { DEFAULT_CONNECTION, tokensOf } from '../nest/decorators/delay-queue.tokens.js';
+import { ASYNC_OPTIONS } from '../nest/module/async-options.js';
 import { DelayQueueOutbox } from './delay-queue-outbox.js';
 import { assertOutboxOptions, type DelayQueueOutboxOptions } from './outbox-options.js';
 
@@ -18,7 +19,7 @@ type LateOptions = Omit<DelayQueueOutboxOptions, 'connection'>;
  *
  * @publicApi
  */
-export type DelayQueueOutboxAsyncOptions = ConfigurableModuleAsyncOptions<Omit<DelayQueueOutboxOptions, 'connection'>> &
+export type DelayQueueOutboxAsyncOptions = ConfigurableModuleAsyncOptions<LateOptions> &
   Pick<DelayQueueOutboxOptions, 'connection'>;
 
 const OPTIONS = Symbol('DelayQueueOutboxOptions');
@@ -43,16 +44,6 @@ const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<LateOptions>({
     },
   )
   .build();
-
-const ASYNC_OPTIONS: readonly (keyof DelayQueueOutboxAsyncOptions)[] = [
-  'connection',
-  'imports',
-  'inject',
-  'useFactory',
-  'useClass',
-  'useExisting',
-  'provideInjectionTokensFrom',
-];
 
 /**
  * Makes the calls of `DelayQueueProducer` part of the transactions of your database. Import it once for each connection, beside
@@ -82,7 +73,7 @@ export class DelayQueueOutboxModule extends ConfigurableModuleClass {
    */
   static override forRootAsync(options: DelayQueueOutboxAsyncOptions): DynamicModule {
     asConfiguration('DelayQueueOutboxModule.forRootAsync()', () =>
-      assertOptions('Its options', options, ASYNC_OPTIONS),
+      assertOptions('Its options', options, ['connection', ...ASYNC_OPTIONS]),
     );
     return super.forRootAsync(options);
   }

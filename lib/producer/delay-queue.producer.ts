@@ -265,23 +265,21 @@ export class DelayQueueProducer {
   async #publishAll(topic: TopicRef, messages: readonly GivenMessage[]): Promise<PublishedMessage[]> {
     const name = checkedTopicName(topic);
     assertMessages(messages);
+    if (messages.length === 0) return [];
     const now = this.#dependencies.store.now();
-    const requests = this.#toRequests(name, messages, now);
-    if (requests.length === 0) return [];
-    const writer = this.#writerForAll(name, messages);
+    let requests: PublishRequest[];
+    let writer: OutboxWriter | undefined;
+    try {
+      const { serializer } = this.#dependencies.topics.settings(name);
+      requests = messages.map(({ payload, options }) =>
+        toPublishRequest(toStored(name, serializer, payload), options, now, this.#dependencies),
+      );
+      writer = this.#writerForAll(name, messages);
+    } catch (error) {
+      throw this.#failed(name, error, messages.length);
+    }
     if (writer) return this.#write(writer, topic, name, requests, now);
     return this.#publisher.publishAll(await this.#checkedRoute(topic, name, requests), requests);
-  }
-
-  #toRequests(topic: string, messages: readonly GivenMessage[], now: number): PublishRequest[] {
-    const { serializer } = this.#dependencies.topics.settings(topic);
-    try {
-      return messages.map(({ payload, options }) =>
-        toPublishRequest(toStored(topic, serializer, payload), options, now, this.#dependencies),
-      );
-    } catch (error) {
-      throw this.#failed(topic, error, messages.length);
-    }
   }
 
   /** Returns the writer for a call that is part of a transaction; `undefined` if it is part of none. */

@@ -160,13 +160,10 @@ export class PublishLane {
   /** @param from place of the first message in its operation, which is part of the call's name: an id can be there twice */
   async #call(messages: readonly NewMessage[], { replicas, operation }: Terms, from: number): Promise<PublishResult[]> {
     const { store, clock, caller, partition, order, onSent } = this.#options;
-    const part = `${from}:${messages.length}`;
-    const call: CallId =
+    const call =
       operation === undefined
         ? { caller, sequence: ++this.#sequence }
-        : typeof operation === 'string'
-          ? namedCall(operation, `${part}:${messages[0]?.storedId}`)
-          : { ...operation, caller: `${operation.caller}:${part}` };
+        : partOf(operation, `${from}:${messages.length}`, messages[0]?.storedId);
     const results = await repeatUntilServed(() => store.publish(partition, call, messages, { replicas, order }), {
       clock,
       signal: this.#abandon.signal,
@@ -227,6 +224,12 @@ class Failed {
   constructor(error: unknown) {
     this.error = error;
   }
+}
+
+/** Returns the name of the call for a part of an operation. */
+function partOf(operation: string | CallId, part: string, firstId: string | undefined): CallId {
+  if (typeof operation === 'string') return namedCall(operation, `${part}:${firstId}`);
+  return { ...operation, caller: `${operation.caller}:${part}` };
 }
 
 /** Whether that is more than one call can carry. */

@@ -6,7 +6,7 @@ declare(strict_types=1);
 
 namespace NestjsDelayQueue;
 
-/** Make all properties in T required */
+/** Result of publishing a message. */
 final class PublishedMessage
 {
     /**

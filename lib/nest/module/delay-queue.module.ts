@@ -11,6 +11,7 @@ import { asConfiguration, assertOptions } from '../../checks/validate.js';
 import type { DelayQueueModuleOptions } from '../../composition/delay-queue-options.interface.js';
 import { ConfigurationError } from '../../errors/options.errors.js';
 import { DEFAULT_CONNECTION, isConnectionToken } from '../decorators/delay-queue.tokens.js';
+import { ASYNC_OPTIONS } from './async-options.js';
 import { connectionProviders, injectables, MODULE_OPTIONS, twinProviders } from './delay-queue.providers.js';
 
 /**
@@ -63,17 +64,6 @@ export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<
   })
   .build();
 
-const ASYNC_OPTIONS: readonly (keyof DelayQueueAsyncOptions)[] = [
-  'name',
-  'isGlobal',
-  'imports',
-  'inject',
-  'useFactory',
-  'useClass',
-  'useExisting',
-  'provideInjectionTokensFrom',
-];
-
 /**
  * Delayed messages on Redis. Import it once for each connection, in the root module.
  *
@@ -106,7 +96,7 @@ export class DelayQueueModule extends ConfigurableModuleClass implements OnModul
    * @throws ConfigurationError if an option is unknown
    */
   static override forRootAsync(options: DelayQueueAsyncOptions): DynamicModule {
-    asConfiguration('DelayQueueModule.forRootAsync()', () => assertOptions('Its options', options, ASYNC_OPTIONS));
+    asConfiguration('DelayQueueModule.forRootAsync()', () => assertOptions('Its options', options, ['name', 'isGlobal', ...ASYNC_OPTIONS]));
     return super.forRootAsync(withoutUndefined(options));
   }
 

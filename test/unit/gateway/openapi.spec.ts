@@ -9,6 +9,9 @@ function isPart(value: unknown): value is Part {
   return typeof value === 'object' && value !== null;
 }
 
+/** Whether a text stands beside a utility type of TypeScript: it says nothing of our type. */
+const OF_TYPESCRIPT = /^(?:Make|From|Construct|Exclude|Extract|Obtain) |\bT\b/;
+
 /** Where a property or a parameter is that nothing is said of. What refers to a schema is described there. */
 function undescribed(part: unknown, place: string): string[] {
   if (!isPart(part)) return [];
@@ -25,6 +28,6 @@ it('says of each property and each parameter what it means, and of each schema',
   const { schemas } = document['components'] as { readonly schemas: Readonly<Record<string, Part>> };
   // A code of a problem is described once, and each route says which ones it has.
   const places = undescribed(document, '').filter((place) => !place.endsWith('/allOf/1.code'));
-  const bare = Object.entries(schemas).filter(([, schema]) => !('description' in schema));
+  const bare = Object.entries(schemas).filter(([, { description }]) => OF_TYPESCRIPT.test(String(description ?? 'Make ')));
   expect([places, bare.map(([name]) => name)]).toEqual([[], []]);
 });

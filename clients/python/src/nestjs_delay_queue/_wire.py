@@ -145,7 +145,7 @@ class NewSchedule(Given):
 
 @dataclass(frozen=True)
 class PublishedMessage(Answer):
-    """Make all properties in T required"""
+    """Result of publishing a message."""
 
     #: Id that it was published with, or the generated one.
     id: str
