@@ -88,6 +88,7 @@ export const INNER = {
     // Calls of its producer are written, and it relays as the connection publishes.
     'composition/delay-queue.connection',
     'nest/decorators/delay-queue.tokens',
+    'nest/module/async-options',
     'producer/outbox.interface',
     'messages/message-ref',
     'messages/publish-options.interface',
@@ -198,11 +199,14 @@ const LAYERS = {
   'outbox/adapters': { folders: ['outbox/table'] },
   // Each library of databases has its own, which knows it by its form alone.
   'outbox/knex': { folders: ['outbox/adapters', 'outbox/table'] },
+  'outbox/drizzle': { folders: ['outbox/adapters', 'outbox/table'] },
   'outbox/kysely': { folders: ['outbox/adapters', 'outbox/table'] },
+  'outbox/nestjs-cls': { folders: ['outbox/table'] },
   'outbox/typeorm': { folders: ['outbox/adapters', 'outbox/table'] },
+  'outbox/inbox': { folders: ['outbox/table', 'producer', ...BELOW_RUNTIME] },
   'outbox/relay': { folders: ['outbox/table', 'producer', ...BELOW_RUNTIME], packages: ['uuid'] },
   outbox: {
-    folders: ['outbox/relay', 'outbox/adapters', 'outbox/table', ...INNER.outbox],
+    folders: ['outbox/relay', 'outbox/inbox', 'outbox/adapters', 'outbox/table', ...INNER.outbox],
     packages: ['@nestjs/common'],
   },
   // It needs no Nest, and nothing else needs it. It serves two other faces.

@@ -246,11 +246,17 @@ export class DelayQueueConnection {
       log.warn(`${name} will never be called: nothing in this process handles topic '${topic}'`);
     }
     const { middleware } = options;
+    const inbox = handlers.filter((handler) => handler.inbox);
+    await this.#outboxFor(inbox)?.announce(inbox.flatMap(({ topics }) => topics.map(({ topic }) => topic)));
+    const within = (handler: MessageHandler): MessageHandler => {
+      const layered = handleWithin(middleware.handle, handler);
+      return handler.inbox && this.#outbox ? this.#outbox.handleOnce(layered) : layered;
+    };
     this.#runtime = new ConsumerRuntime({
       context: { broker, clock: backend.clock, log, events, session: this.#session, settleLayers: middleware.settle },
       topics: this.topics,
       settings: consumer,
-      handlers: handlers.map((handler) => backend.watch(handleWithin(middleware.handle, handler))),
+      handlers: handlers.map((handler) => backend.watch(within(handler))),
       intakes: this.#intakes,
       hooks,
       timeout: options.publishTimeout,
@@ -298,6 +304,15 @@ export class DelayQueueConnection {
     this.#recorder?.stop();
     await this.#fleetPublisher?.stop();
     await this.broker.close();
+  }
+
+  /** @throws ConfigurationError if one of the handlers needs an outbox, and there is none */
+  #outboxFor([first]: readonly MessageHandler[]): Outbox | undefined {
+    if (!first || this.#outbox) return first && this.#outbox;
+    throw new ConfigurationError(
+      `${first.name} has the option inbox, which needs a database: import DelayQueueOutboxModule of nestjs-delay-queue/outbox, for this ` +
+        `connection. See docs/guides/transactions.md.`,
+    );
   }
 
   #createFleetPublisher(): FleetPublisher | undefined {

@@ -13,6 +13,8 @@ export interface MessageHandler {
   readonly topics: readonly HandledTopic[];
   /** Most messages of one call; `undefined`: exactly one, not as a batch. */
   readonly batch: number | undefined;
+  /** Whether it runs in a transaction with a record of the message. @defaultValue false */
+  readonly inbox?: boolean;
   /**
    * Handles messages of one partition. Resolves: ack. Throws or rejects: nack. With {@link batch} it may resolve with what
    * `Promise.allSettled()` gives, an outcome for each message.

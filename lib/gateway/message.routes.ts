@@ -138,13 +138,13 @@ type TopicCall<Q = unknown> = Call<unknown, Q, TopicRef>;
 
 /** Changes to a message that a producer and an operator have in common. */
 interface Changes {
-  cancel(topic: TopicRef, ref: MessageRef, options: ActionOptions): Promise<CancelResult | WrittenToOutbox>;
+  cancel(topic: TopicRef, ref: MessageRef, options: ActionOptions): Promise<CancelResult | 'done' | WrittenToOutbox>;
   reschedule(
     topic: TopicRef,
     ref: MessageRef,
     when: Parameters<DelayQueueProducer['reschedule']>[2],
     options: ActionOptions,
-  ): Promise<RescheduleResult | WrittenToOutbox>;
+  ): Promise<RescheduleResult | 'done' | WrittenToOutbox>;
 }
 
 /** Records changes in the audit log if the sender has a name; the others are the work of an application. */

@@ -57,4 +57,10 @@ export interface DelayedMessage<T = unknown> {
    * @see docs/reference/handling.md#the-abort-signal
    */
   readonly signal: AbortSignal;
+  /**
+   * The transaction that its handler runs in, as the library of your database hands it out, such as `trx` of Knex.
+   *
+   * @defaultValue only with the option `inbox` of the handler
+   */
+  readonly transaction?: unknown;
 }

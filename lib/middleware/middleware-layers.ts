@@ -71,6 +71,11 @@ export type PublishLayer = Layer<readonly OutgoingMessage[], PublishedMessage[]>
 type HandleLayer = Layer<readonly DelayedMessage[], unknown>;
 export type SettleLayer = Layer<readonly DeliveryOutcome[], readonly SettleStatus[], unknown>;
 
+/** A handler of messages, see `MessageHandler`. */
+export interface Handles {
+  handle(messages: readonly DelayedMessage[], outlived?: Outlived): unknown;
+}
+
 /** Functions of a connection's middleware, by the operation that they wrap; `undefined` if there are none. */
 export interface MiddlewareLayers {
   readonly publish: readonly PublishLayer[] | undefined;
@@ -129,10 +134,7 @@ export async function publishWithin(
 }
 
 /** Returns a handler whose calls go through the middleware; the handler itself if no middleware wraps handler calls. */
-export function handleWithin<H extends { handle(messages: readonly DelayedMessage[], outlived?: Outlived): unknown }>(
-  layers: readonly HandleLayer[] | undefined,
-  handler: H,
-): H {
+export function handleWithin<H extends Handles>(layers: readonly HandleLayer[] | undefined, handler: H): H {
   if (!layers) return handler;
   return {
     ...handler,

@@ -1,6 +1,8 @@
 import { describe } from '../checks/describe.js';
 import { asConfiguration, assertOptions } from '../checks/validate.js';
+import { MAX_DELAY } from '../checks/limits.js';
 import { ConfigurationError } from '../errors/options.errors.js';
+import { type Duration, parseDuration } from '../time/duration.js';
 import { DIALECTS, type OutboxAdapter } from './table/outbox-adapter.interface.js';
 
 /**
@@ -19,6 +21,19 @@ export interface DelayQueueOutboxOptions {
    */
   table?: string;
   /**
+   * Name of the table of the inbox, which handlers with the option `inbox` need, with its schema or without.
+   *
+   * @defaultValue 'delay_queue_inbox', in PostgreSQL in the schema `public`
+   */
+  inboxTable?: string;
+  /**
+   * How long the inbox knows that a message was handled or cancelled, 1 hour to 10 years. It has to be longer than any message comes again
+   * after that, and `cancel()` answers `'done'` for as long.
+   *
+   * @defaultValue '7d'
+   */
+  inboxRetention?: Duration;
+  /**
    * Topics that only transactions publish to, such as `'order.*'`, where `*` stands for any text: a call about one outside of a transaction is a
    * `TransactionRequiredError`, unless it says `outbox: false`.
    *
@@ -29,10 +44,16 @@ export interface DelayQueueOutboxOptions {
   connection?: string;
 }
 
+/** An hour in milliseconds: topics are announced anew every half. */
+const MIN_RETENTION = 60 * 60 * 1000;
+
 /** @throws ConfigurationError that names the wrong option */
 export function assertOutboxOptions(where: string, options: Omit<DelayQueueOutboxOptions, 'connection'>): void {
-  asConfiguration(where, () => assertOptions('Its options', options, ['adapter', 'table', 'required']));
-  const { adapter, required = [] } = options;
+  asConfiguration(where, () =>
+    assertOptions('Its options', options, ['adapter', 'table', 'inboxTable', 'inboxRetention', 'required']),
+  );
+  const { adapter, required = [], inboxRetention } = options;
+  asConfiguration(where, () => retentionOf(inboxRetention));
   if (!isAdapter(adapter)) {
     throw new ConfigurationError(
       `${where}: adapter must be an OutboxAdapter, such as knexOutbox(knex) of nestjs-delay-queue/outbox/knex. Given: ${describe(adapter)}.`,
@@ -44,8 +65,16 @@ export function assertOutboxOptions(where: string, options: Omit<DelayQueueOutbo
 }
 
 function isAdapter(adapter: unknown): boolean {
-  const { dialect, current, of, query } = Object(adapter) as Partial<Record<keyof OutboxAdapter, unknown>>;
-  return DIALECTS.some((one) => one === dialect) && [current, of, query].every((one) => typeof one === 'function');
+  const { dialect, current, of, query, transaction } = Object(adapter) as Partial<Record<keyof OutboxAdapter, unknown>>;
+  return (
+    DIALECTS.some((one) => one === dialect) &&
+    [current, of, query, transaction].every((one) => typeof one === 'function')
+  );
+}
+
+/** @returns milliseconds */
+export function retentionOf(given: Duration = '7d'): number {
+  return parseDuration('inboxRetention', given, { min: MIN_RETENTION, max: MAX_DELAY });
 }
 
 /** Returns whether a topic is one of those that patterns name. */

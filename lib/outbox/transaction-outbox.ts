@@ -4,6 +4,8 @@ import type { Log } from '../log.js';
 import type { MessageRef } from '../messages/message-ref.js';
 import type { TransactionOptions } from '../messages/publish-options.interface.js';
 import type { Outbox, OutboxWriter } from '../producer/outbox.interface.js';
+import type { InboxRef } from './inbox/inbox-table.js';
+import type { InboxWriter } from './inbox/inbox-writer.js';
 import { CANCEL, type NewRow, RESCHEDULE, shardOf, toPublishRow } from './table/outbox-row.js';
 import type { OutboxAdapter, OutboxTransaction } from './table/outbox-adapter.interface.js';
 import type { OutboxTable } from './table/outbox-table.js';
@@ -11,12 +13,16 @@ import type { OutboxTable } from './table/outbox-table.js';
 export interface TransactionOutboxOptions {
   readonly adapter: OutboxAdapter;
   readonly table: OutboxTable;
+  readonly inbox: InboxWriter;
   readonly log: Log;
   /** Whether calls about a topic have to be part of a transaction. */
   readonly isRequired: (topic: string) => boolean;
   /** Called with the shards that a committed transaction has written to. */
   readonly onCommitted: (shard: number) => void;
 }
+
+/** Notes a change in the inbox. */
+type Note<R> = (ref: InboxRef) => Promise<R>;
 
 /** Writes calls of the producer that are part of a transaction into the table of the outbox. */
 export class TransactionOutbox implements Pick<Outbox, 'writerFor'> {
@@ -44,7 +50,7 @@ export class TransactionOutbox implements Pick<Outbox, 'writerFor'> {
   }
 
   #writer(transaction: OutboxTransaction): OutboxWriter {
-    const { table, onCommitted } = this.#options;
+    const { table, inbox, onCommitted } = this.#options;
     const insert = async (rowsFor: (shards: number) => readonly NewRow[]): Promise<void> => {
       // By the transaction's own connection: it may be the only one.
       const rows = rowsFor(await table.shardCount(transaction));
@@ -54,18 +60,31 @@ export class TransactionOutbox implements Pick<Outbox, 'writerFor'> {
         for (const shard of written) onCommitted(shard);
       });
     };
-    const change = async (kind: number, topic: string, ref: MessageRef, dueAt?: number): Promise<void> => {
-      const { id, key } = typeof ref === 'object' ? ref : { id: ref, key: await table.keyOf(transaction, topic, ref) };
-      await insert((shards) => [
-        { shard: shardOf(topic, key ?? id, shards), kind, topic, key, id, dueAt, body: undefined },
-      ]);
+    const change = async <R>(call: Omit<NewRow, 'shard' | 'key' | 'id' | 'body'>, ref: MessageRef, note: Note<R>) => {
+      const { topic } = call;
+      const given = typeof ref === 'object' ? ref : { id: ref, key: undefined };
+      const { id, key = await this.#keyOf(transaction, topic, id) } = given;
+      const result = inbox.has(topic) ? await note({ topic, id, key: key ?? id }) : undefined;
+      if (result === 'done' || result === 'not-found') return result;
+      await insert((shards) => [{ ...call, shard: shardOf(topic, key ?? id, shards), key, id, body: undefined }]);
+      return result;
     };
     return {
-      publish: async (topic, requests) =>
-        insert((shards) => requests.map((request) => toPublishRow(topic, request, request.due.at, shards))),
-      cancel: async (topic, ref) => change(CANCEL, topic, ref),
-      reschedule: async (topic, ref, dueAt) => change(RESCHEDULE, topic, ref, dueAt),
+      publish: async (topic, requests) => {
+        const numbered = inbox.has(topic) ? await inbox.publish(transaction, topic, requests) : requests;
+        await insert((shards) => numbered.map((request) => toPublishRow(topic, request, request.due.at, shards)));
+      },
+      cancel: async (topic, ref) =>
+        change({ kind: CANCEL, topic, dueAt: undefined }, ref, (named) => inbox.cancel(transaction, named)),
+      reschedule: async (topic, ref, dueAt) =>
+        change({ kind: RESCHEDULE, topic, dueAt }, ref, (named) => inbox.move(transaction, named, dueAt)),
     };
+  }
+
+  async #keyOf(transaction: OutboxTransaction, topic: string, id: string): Promise<string | undefined> {
+    const { table, inbox } = this.#options;
+    const known = inbox.has(topic) ? await inbox.keyOf(transaction, topic, id) : undefined;
+    return known ?? table.keyOf(transaction, topic, id);
   }
 
   /** Once: a place that does so does it each time. */

@@ -151,11 +151,10 @@ export class DelayQueueProducer {
     topic: TopicRef,
     ref: MessageRef,
     options?: TransactionOptions,
-  ): Promise<CancelResult | WrittenToOutbox> {
+  ): Promise<CancelResult | 'done' | WrittenToOutbox> {
     const writer = this.#writerOfChange(topic, ref, options);
     if (!writer) return this.#changes.cancel(topic, ref);
-    await writer.cancel(checkedTopicName(topic), ref);
-    return WRITTEN;
+    return (await writer.cancel(checkedTopicName(topic), ref)) ?? WRITTEN;
   }
 
   /**
@@ -195,12 +194,12 @@ export class DelayQueueProducer {
     ref: MessageRef,
     when: { delay: Duration } | { deliverAt: Date | number | LocalTime },
     options?: TransactionOptions,
-  ): Promise<RescheduleResult | WrittenToOutbox> {
+  ): Promise<RescheduleResult | 'done' | WrittenToOutbox> {
     const writer = this.#writerOfChange(topic, ref, options);
     if (!writer) return this.#changes.reschedule(topic, ref, when);
     const now = this.#dependencies.store.now();
-    await writer.reschedule(checkedTopicName(topic), ref, timeOf(requiredDueTime(when, now), now));
-    return WRITTEN;
+    const dueAt = timeOf(requiredDueTime(when, now), now);
+    return (await writer.reschedule(checkedTopicName(topic), ref, dueAt)) ?? WRITTEN;
   }
 
   async #publishOneWithin(

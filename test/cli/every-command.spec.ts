@@ -119,7 +119,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   'outbox ddl': {
     args: '--dialect postgres --table shop.outbox',
     prints: /^CREATE TABLE "shop"\."outbox_shards" \($/m,
-    document: { dialect: 'postgres', table: 'shop.outbox' },
+    document: { dialect: 'postgres', table: 'shop.outbox', inboxTable: 'delay_queue_inbox' },
     isAlone: true,
   },
   acl: { args: 'operator', prints: /^ACL SETUSER operator /m, document: { roles: [{}] }, isAlone: true },

@@ -15,10 +15,11 @@ export const outbox: AddCommand = (program, cli) => {
     )
     .addOption(new Option('--dialect <dialect>', 'SQL of the database').choices(DIALECTS).makeOptionMandatory())
     .option('--table <table>', 'name of the table, with its schema or without', 'delay_queue_outbox')
+    .option('--inbox-table <table>', 'name of the table of the inbox, likewise', 'delay_queue_inbox')
     .option('--shards <number>', 'most processes that relay at the same time, 1 to 64', toNumber, 1)
     .addHelpText('after', example('outbox ddl --dialect postgres > migrations/outbox.sql'))
-    .action(({ dialect, table, shards }) => {
-      const ddl = outboxDdl(dialect, { table, shards });
-      cli.print({ dialect, table, shards, ddl }, () => ddl.trimEnd().split('\n'));
+    .action(({ dialect, ...tables }) => {
+      const ddl = outboxDdl(dialect, tables);
+      cli.print({ dialect, ...tables, ddl }, () => ddl.trimEnd().split('\n'));
     });
 };

@@ -53,4 +53,12 @@ export interface HandlerOptions {
    * @see docs/reference/pipeline.md
    */
   onRefusal?: 'dead-letter' | 'retry' | 'ack';
+  /**
+   * Whether the handler runs in a transaction of your database, in which it is recorded that the message was handled: so it has its effects
+   * there once, however often the message is delivered. It needs `DelayQueueOutboxModule`; not with `batch`, nor at most once.
+   *
+   * @defaultValue false
+   * @see docs/guides/transactions.md#handle-in-a-transaction
+   */
+  inbox?: boolean;
 }

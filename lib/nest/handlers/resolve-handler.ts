@@ -1,4 +1,4 @@
-import { type Rules, applyRules, asGiven, oneOf, orElse } from '../../checks/rules.js';
+import { type Rules, applyRules, asGiven, oneOf, orElse, trueOrFalse } from '../../checks/rules.js';
 import { asConfiguration } from '../../checks/validate.js';
 import { handlerSettings } from '../../consumer/handler-settings.js';
 import type { HandledTopic, MessageHandler } from '../../consumer/message-handler.interface.js';
@@ -29,17 +29,19 @@ export function resolveHandler(
   where = `@DelayedHandler on ${name}`,
 ): Omit<MessageHandler, 'handle'> {
   return asConfiguration(where, () => {
-    const { concurrency, batch, ...own } = applyRules(handlerRules(consumer), 'Its options', options, '');
+    const { concurrency, batch, inbox, ...own } = applyRules(handlerRules(consumer), 'Its options', options, '');
     const names = checkedNames(topics);
+    if (inbox && batch !== undefined) throw new InvalidArgumentError(NO_BATCH);
     const handled = topics.map((ref, i): HandledTopic => {
       const topic = names[i] as string;
       const settings = topicSettings(topic);
       if (settings.delivery === 'at-most-once' && own.attempts !== undefined) {
         throw new InvalidArgumentError(noAttempts(topic));
       }
+      if (settings.delivery === 'at-most-once' && inbox) throw new InvalidArgumentError(noInbox(topic));
       return { topic, schema: schemaOf(ref), settings: handlerSettings(settings, own) };
     });
-    return { name, concurrency, batch, topics: handled };
+    return { name, concurrency, batch, inbox, topics: handled };
   });
 }
 
@@ -52,8 +54,16 @@ function handlerRules({ concurrency, lease }: ConsumerSettings) {
     timeout: orElse(LIMIT, undefined),
     lease: orElse(LEASE, lease),
     connection: asGiven,
+    inbox: orElse(trueOrFalse, false),
     onRefusal: orElse(oneOf('dead-letter', 'retry', 'ack'), undefined),
   } satisfies Rules<HandlerOptions>;
+}
+
+const NO_BATCH =
+  'inbox and batch do not go together: each message has a transaction of its own. Leave out one of them.';
+
+function noInbox(topic: string): string {
+  return `inbox has no meaning for topic '${topic}', which is delivered at most once. Leave it out.`;
 }
 
 function noAttempts(topic: string): string {

@@ -96,7 +96,9 @@ export class DelayQueueModule extends ConfigurableModuleClass implements OnModul
    * @throws ConfigurationError if an option is unknown
    */
   static override forRootAsync(options: DelayQueueAsyncOptions): DynamicModule {
-    asConfiguration('DelayQueueModule.forRootAsync()', () => assertOptions('Its options', options, ['name', 'isGlobal', ...ASYNC_OPTIONS]));
+    asConfiguration('DelayQueueModule.forRootAsync()', () =>
+      assertOptions('Its options', options, ['name', 'isGlobal', ...ASYNC_OPTIONS]),
+    );
     return super.forRootAsync(withoutUndefined(options));
   }
 

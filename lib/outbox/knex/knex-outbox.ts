@@ -1,7 +1,12 @@
 import { describe } from '../../checks/describe.js';
 import { ConfigurationError } from '../../errors/options.errors.js';
 import { FollowedTransactions } from '../adapters/followed-transactions.js';
-import type { OutboxAdapter, OutboxDialect, OutboxValue } from '../table/outbox-adapter.interface.js';
+import type {
+  OutboxAdapter,
+  OutboxDialect,
+  OutboxTransaction,
+  OutboxValue,
+} from '../table/outbox-adapter.interface.js';
 
 /** Runs statements: Knex itself, and its transactions. */
 interface Runner {
@@ -22,7 +27,12 @@ type Container = (trx: KnexTransaction) => unknown;
  */
 export interface KnexLike {
   readonly client: unknown;
+  readonly transaction: unknown;
   raw(sql: string, bindings: readonly OutboxValue[]): PromiseLike<unknown>;
+}
+
+interface Beginning {
+  transaction(container: Container): Promise<unknown>;
 }
 
 /** The part of its client through which every transaction is begun. */
@@ -82,6 +92,8 @@ export function knexOutbox(knex: KnexLike): OutboxAdapter {
     current: () => followed.current(),
     of: (handle) => followed.of(handle),
     query: async (sql, parameters) => run(knex, sql, parameters),
+    transaction: async (work) =>
+      (knex as Beginning).transaction(async (trx) => work(followed.of(trx) as OutboxTransaction)),
   };
 }
 

@@ -62,6 +62,8 @@ export function kyselyOutbox(db: KyselyLike, { dialect }: KyselyOutboxOptions): 
     current: () => followed.current(),
     of: (handle) => followed.of(handle) ?? controlledBy(handle),
     query: async (sql, parameters) => run(db, sql, parameters),
+    transaction: async (work) =>
+      (db.transaction() as Builder).execute(async (trx) => work(followed.of(trx) as OutboxTransaction)),
   };
 }
 

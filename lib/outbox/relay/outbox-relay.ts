@@ -47,6 +47,11 @@ export class OutboxRelay {
     void this.#looks.start();
   }
 
+  /** Whether this process relays a shard. */
+  holds(shard: number): boolean {
+    return this.#shards.has(shard);
+  }
+
   /** Call this when a transaction that has written to a shard was committed. */
   committed(shard: number): void {
     const own = this.#shards.get(shard);

@@ -7,14 +7,16 @@ export const MAX_SHARDS = 64;
 
 /** Tables to make. */
 export interface OutboxTables {
-  /** Name of the first one, with its schema or without. @defaultValue 'delay_queue_outbox' */
+  /** Name of the outbox's, with its schema or without. @defaultValue 'delay_queue_outbox' */
   readonly table?: string | undefined;
+  /** Name of the inbox's, with its schema or without. @defaultValue 'delay_queue_inbox' */
+  readonly inboxTable?: string | undefined;
   /** Number of shards, each of which one process relays at a time, 1 to {@link MAX_SHARDS}. @defaultValue 1 */
   readonly shards?: number | undefined;
 }
 
 const DDL: Readonly<Record<OutboxDialect, (names: TableNames, shards: number) => string>> = {
-  postgres: ({ rows, shards, index }, count) => `\
+  postgres: ({ rows, shards, inbox, index }, count) => `\
 -- Messages and changes that wait for the relay, which removes each once Redis has confirmed it.
 CREATE TABLE ${rows} (
   seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -46,8 +48,22 @@ CREATE TABLE ${shards} (
   batch text
 ) WITH (fillfactor = 50);
 INSERT INTO ${shards} (shard) SELECT generate_series(0, ${count - 1});
+
+-- Which messages of topics with an inbox were handled, cancelled or moved. Times are epoch milliseconds on the clock of Redis.
+CREATE TABLE ${inbox} (
+  message_id varchar(256) NOT NULL, -- empty: the topic has an inbox
+  topic varchar(128) NOT NULL,
+  message_key varchar(256) NOT NULL,
+  published bigint NOT NULL DEFAULT 0,
+  handled bigint,
+  changed bigint,
+  due_at bigint,
+  touched_at bigint NOT NULL, -- epoch milliseconds, on the clock of this database
+  PRIMARY KEY (message_id, topic, message_key)
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX ${index.touched} ON ${inbox} (touched_at);
 `,
-  mysql: ({ rows, shards, index }, count) => `\
+  mysql: ({ rows, shards, inbox, index }, count) => `\
 -- Messages and changes that wait for the relay, which removes each once Redis has confirmed it.
 CREATE TABLE ${rows} (
   seq bigint NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -75,6 +91,20 @@ CREATE TABLE ${shards} (
   batch text
 ) ENGINE = InnoDB;
 INSERT INTO ${shards} (shard) VALUES ${Array.from({ length: count }, (_, shard) => `(${shard})`).join(', ')};
+
+-- Which messages of topics with an inbox were handled, cancelled or moved. Times are epoch milliseconds on the clock of Redis.
+CREATE TABLE ${inbox} (
+  message_id varbinary(768) NOT NULL, -- empty: the topic has an inbox
+  topic varbinary(128) NOT NULL,
+  message_key varbinary(768) NOT NULL,
+  published bigint NOT NULL DEFAULT 0,
+  handled bigint,
+  changed bigint,
+  due_at bigint,
+  touched_at bigint NOT NULL, -- epoch milliseconds, on the clock of this database
+  PRIMARY KEY (message_id, topic, message_key),
+  KEY ${index.touched} (touched_at)
+) ENGINE = InnoDB;
 `,
 };
 
@@ -83,7 +113,7 @@ INSERT INTO ${shards} (shard) VALUES ${Array.from({ length: count }, (_, shard) 
  *
  * @throws InvalidArgumentError if the number of shards is out of bounds; ConfigurationError if that is not the name of a table
  */
-export function outboxDdl(dialect: OutboxDialect, { table, shards = 1 }: OutboxTables = {}): string {
+export function outboxDdl(dialect: OutboxDialect, { shards = 1, ...names }: OutboxTables = {}): string {
   assertInteger('shards', shards, { min: 1, max: MAX_SHARDS });
-  return DDL[dialect](tableNames(dialect, table), shards);
+  return DDL[dialect](tableNames(dialect, names), shards);
 }

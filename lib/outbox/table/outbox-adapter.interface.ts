@@ -48,4 +48,6 @@ export interface OutboxAdapter {
    * @param sql with `$1`, `$2` and so on in place of the parameters for `postgres`, `?` for `mysql`
    */
   query(sql: string, parameters: readonly OutboxValue[]): Promise<readonly object[]>;
+  /** Runs a function within a transaction of its own, which {@link current} sees there; rolled back if the function rejects. */
+  transaction(run: (transaction: OutboxTransaction) => Promise<void>): Promise<unknown>;
 }

@@ -1,20 +1,15 @@
 import { ConfigurationError } from '../../errors/options.errors.js';
 import type { NewRow, OutboxRow } from './outbox-row.js';
 import { CANCEL, PUBLISH, RESCHEDULE } from './outbox-row.js';
-import type { OutboxAdapter, OutboxDialect, OutboxTransaction, OutboxValue } from './outbox-adapter.interface.js';
-import { tableNames, type TableNames } from './table-names.js';
+import type { OutboxValue } from './outbox-adapter.interface.js';
+import { placesOf, type Query, type Statements, textOf } from './statements.js';
+import type { TableNames } from './table-names.js';
 
 /** Most rows of one statement: PostgreSQL takes 65,535 parameters, and a row has seven. */
 const MOST_INSERTED = 500;
 
 /** Longest text of an error that is kept, in characters. */
 const MAX_ERROR = 1000;
-
-/** Epoch milliseconds on the clock of the database, which alone decides about leases. */
-const NOW: Readonly<Record<OutboxDialect, string>> = {
-  postgres: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
-  mysql: 'CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)',
-};
 
 const COLUMNS = 'seq, shard, kind, topic, message_key, message_id, due_at, body';
 
@@ -40,22 +35,20 @@ export interface ShardState {
 /** A shard as its owner has taken it. */
 export type HeldShard = Pick<ShardState, 'shard' | 'epoch'> & { readonly owner: string };
 
-type Query = Pick<OutboxTransaction, 'query'>;
-type Cells = Readonly<Record<string, unknown>>;
-
 /**
  * The statements about the tables of an outbox. Each that the relay makes is a transaction of its own, and changes nothing if another
  * process has taken the shard since: so a relay that was paused does no harm.
  */
 export class OutboxTable {
-  readonly #adapter: OutboxAdapter;
-  readonly #names: TableNames;
+  readonly #statements: Statements;
+  readonly #names: Pick<TableNames, 'rows' | 'shards'>;
   /** 0 until it is known. */
   #shardCount = 0;
 
-  constructor(adapter: OutboxAdapter, table?: string) {
-    this.#adapter = adapter;
-    this.#names = tableNames(adapter.dialect, table);
+  /** @param names as statements write them */
+  constructor(statements: Statements, names: Pick<TableNames, 'rows' | 'shards'>) {
+    this.#statements = statements;
+    this.#names = names;
   }
 
   /**
@@ -63,9 +56,9 @@ export class OutboxTable {
    *
    * @throws ConfigurationError if there are none, or any error of the database
    */
-  async shardCount(by: Query = this.#adapter): Promise<number> {
+  async shardCount(by?: Query): Promise<number> {
     if (this.#shardCount === 0) {
-      const [row] = await this.#query(`SELECT count(*) AS count FROM ${this.#names.shards}`, [], by);
+      const [row] = await this.#statements.query(`SELECT count(*) AS count FROM ${this.#names.shards}`, [], by);
       this.#shardCount = Number(row?.['count']);
     }
     if (this.#shardCount > 0) return this.#shardCount;
@@ -78,9 +71,8 @@ export class OutboxTable {
   async insert(transaction: Query, rows: readonly NewRow[]): Promise<void> {
     for (let from = 0; from < rows.length; from += MOST_INSERTED) {
       const some = rows.slice(from, from + MOST_INSERTED);
-      const places = some.map(() => '(?, ?, ?, ?, ?, ?, ?)').join(', ');
-      await this.#query(
-        `INSERT INTO ${this.#names.rows} (shard, kind, topic, message_key, message_id, due_at, body) VALUES ${places}`,
+      await this.#statements.query(
+        `INSERT INTO ${this.#names.rows} (shard, kind, topic, message_key, message_id, due_at, body) VALUES ${placesOf(some.length, 7)}`,
         some.flatMap(({ shard, kind, topic, key, id, dueAt, body }) => [
           shard,
           kind,
@@ -97,7 +89,7 @@ export class OutboxTable {
 
   /** Returns the key of the message with an id that was published last and that a transaction sees; `undefined` if there is none. */
   async keyOf(transaction: Query, topic: string, id: string): Promise<string | undefined> {
-    const [row] = await this.#query(
+    const [row] = await this.#statements.query(
       `SELECT message_key FROM ${this.#names.rows} WHERE topic = ? AND message_id = ? AND kind = ${PUBLISH} ORDER BY seq DESC LIMIT 1`,
       [topic, id],
       transaction,
@@ -107,8 +99,8 @@ export class OutboxTable {
 
   /** Returns all shards, in their order. */
   async shards(): Promise<ShardState[]> {
-    const rows = await this.#query(
-      `SELECT shard, owner, epoch, caller, sequence, batch, CASE WHEN lease_until < ${this.#now} THEN 1 ELSE 0 END AS is_free ` +
+    const rows = await this.#statements.query(
+      `SELECT shard, owner, epoch, caller, sequence, batch, CASE WHEN lease_until < ${this.#statements.now} THEN 1 ELSE 0 END AS is_free ` +
         `FROM ${this.#names.shards} ORDER BY shard`,
     );
     return rows.map((row) => ({
@@ -126,22 +118,23 @@ export class OutboxTable {
 
   /** Takes a shard, unless another process has done so since this state was seen. {@link shards} tells. */
   async take({ shard, epoch }: ShardState, owner: string, lease: number): Promise<void> {
-    await this.#query(
-      `UPDATE ${this.#names.shards} SET owner = ?, epoch = epoch + 1, lease_until = ${this.#now} + ${lease} ` +
-        `WHERE shard = ? AND epoch = ${digits(epoch)} AND lease_until < ${this.#now}`,
+    await this.#statements.query(
+      `UPDATE ${this.#names.shards} SET owner = ?, epoch = epoch + 1, lease_until = ${this.#statements.now} + ${lease} ` +
+        `WHERE shard = ? AND epoch = ${digits(epoch)} AND lease_until < ${this.#statements.now}`,
       [owner, shard],
     );
   }
 
   /** Begins the leases of all shards of an owner anew. */
   async renew(owner: string, lease: number): Promise<void> {
-    await this.#query(`UPDATE ${this.#names.shards} SET lease_until = ${this.#now} + ${lease} WHERE owner = ?`, [
-      owner,
-    ]);
+    await this.#statements.query(
+      `UPDATE ${this.#names.shards} SET lease_until = ${this.#statements.now} + ${lease} WHERE owner = ?`,
+      [owner],
+    );
   }
 
   async release(owner: string): Promise<void> {
-    await this.#query(`UPDATE ${this.#names.shards} SET lease_until = 0 WHERE owner = ?`, [owner]);
+    await this.#statements.query(`UPDATE ${this.#names.shards} SET lease_until = 0 WHERE owner = ?`, [owner]);
   }
 
   /** Returns the first rows of a shard that are visible by now. */
@@ -183,14 +176,17 @@ export class OutboxTable {
     const seqs = rows.map(({ seq }) => seq).join(',');
     const { shard, owner, epoch } = held;
     const isHeld = `shard = ? AND owner = ? AND epoch = ${digits(epoch)}`;
-    const returns = this.#adapter.dialect === 'postgres';
-    const changed = await this.#query(
-      `UPDATE ${this.#names.shards} SET caller = ?, sequence = ${sequence}, batch = ?, lease_until = ${this.#now} + ${lease} ` +
+    const returns = this.#statements.dialect === 'postgres';
+    const changed = await this.#statements.query(
+      `UPDATE ${this.#names.shards} SET caller = ?, sequence = ${sequence}, batch = ?, lease_until = ${this.#statements.now} + ${lease} ` +
         `WHERE ${isHeld}${returns ? ' RETURNING shard' : ''}`,
       [caller, seqs, shard, owner],
     );
     if (returns) return changed.length > 0;
-    const found = await this.#query(`SELECT shard FROM ${this.#names.shards} WHERE ${isHeld}`, [shard, owner]);
+    const found = await this.#statements.query(`SELECT shard FROM ${this.#names.shards} WHERE ${isHeld}`, [
+      shard,
+      owner,
+    ]);
     return found.length > 0;
   }
 
@@ -198,7 +194,7 @@ export class OutboxTable {
   async remove(held: HeldShard, rows: readonly OutboxRow[]): Promise<void> {
     if (rows.length === 0) return;
     const seqs = rows.map(({ seq }) => digits(seq)).join(', ');
-    await this.#query(`DELETE FROM ${this.#names.rows} WHERE seq IN (${seqs}) AND ${this.#isHeld(held)}`, [
+    await this.#statements.query(`DELETE FROM ${this.#names.rows} WHERE seq IN (${seqs}) AND ${this.#isHeld(held)}`, [
       held.shard,
       held.owner,
     ]);
@@ -206,7 +202,7 @@ export class OutboxTable {
 
   /** Sets a row aside that Redis refuses, so that it holds up no other. */
   async setAside(held: HeldShard, { seq, shard }: OutboxRow, error: string): Promise<void> {
-    await this.#query(
+    await this.#statements.query(
       `UPDATE ${this.#names.rows} SET shard = ${-1 - shard}, error = ? WHERE seq = ${digits(seq)} AND ${this.#isHeld(held)}`,
       [error.replaceAll('\0', '').slice(0, MAX_ERROR), held.shard, held.owner],
     );
@@ -217,7 +213,10 @@ export class OutboxTable {
   }
 
   async #rows(condition: string, parameters: readonly OutboxValue[]): Promise<OutboxRow[]> {
-    const rows = await this.#query(`SELECT ${COLUMNS} FROM ${this.#names.rows} WHERE ${condition}`, parameters);
+    const rows = await this.#statements.query(
+      `SELECT ${COLUMNS} FROM ${this.#names.rows} WHERE ${condition}`,
+      parameters,
+    );
     return rows.map((row) => ({
       seq: String(row['seq']),
       shard: Number(row['shard']),
@@ -229,24 +228,6 @@ export class OutboxTable {
       body: textOf(row['body']),
     }));
   }
-
-  get #now(): string {
-    return NOW[this.#adapter.dialect];
-  }
-
-  async #query(
-    sql: string,
-    parameters: readonly OutboxValue[] = [],
-    by: Query = this.#adapter,
-  ): Promise<readonly Cells[]> {
-    let place = 0;
-    const text = this.#adapter.dialect === 'mysql' ? sql : sql.replaceAll('?', () => `$${++place}`);
-    return (await by.query(text, parameters)) as readonly Cells[];
-  }
-}
-
-function textOf(cell: unknown): string | undefined {
-  return typeof cell === 'string' ? cell : undefined;
 }
 
 /** Numbers that were read from the table are put into statements as they are: each library has its own way to pass many. */

@@ -1,7 +1,12 @@
 import { describe } from '../../checks/describe.js';
 import { ConfigurationError } from '../../errors/options.errors.js';
 import { FollowedTransactions } from '../adapters/followed-transactions.js';
-import type { OutboxAdapter, OutboxDialect, OutboxValue } from '../table/outbox-adapter.interface.js';
+import type {
+  OutboxAdapter,
+  OutboxDialect,
+  OutboxTransaction,
+  OutboxValue,
+} from '../table/outbox-adapter.interface.js';
 
 /** An `EntityManager`, as which a transaction is handed out. */
 interface Manager {
@@ -64,12 +69,15 @@ export function typeOrmOutbox(dataSource: DataSourceLike): OutboxAdapter {
   const followed = new FollowedTransactions<Manager>(async (manager, sql, parameters) =>
     rowsOf(await manager.query(sql, [...parameters])),
   );
+  const { manager } = dataSource as unknown as Source;
   follow(dataSource as unknown as Source, followed);
   return {
     dialect,
     current: () => followed.current(),
     of: (handle) => followed.of(handle) ?? followed.of((handle as Partial<QueryRunner> | null)?.manager),
     query: async (sql, parameters) => rowsOf(await dataSource.query(sql, [...parameters])),
+    transaction: async (work) =>
+      manager.transaction(async (handed: Manager) => work(followed.of(handed) as OutboxTransaction)),
   };
 }
 

@@ -1,6 +1,12 @@
 import { type DynamicModule, Injectable, type Type } from '@nestjs/common';
 import type { Knex } from 'knex';
-import { DelayedHandler, DelayQueueAdmin, type DelayQueueProducer, TransactionRequiredError } from 'nestjs-delay-queue';
+import {
+  DelayedHandler,
+  type DelayedMessage,
+  DelayQueueAdmin,
+  type DelayQueueProducer,
+  TransactionRequiredError,
+} from 'nestjs-delay-queue';
 import { DelayQueueOutboxModule } from 'nestjs-delay-queue/outbox';
 import { knexOutbox } from 'nestjs-delay-queue/outbox/knex';
 import { expect, it } from 'vitest';
@@ -18,6 +24,14 @@ class Orders {
   onTimeout(): void {}
 }
 
+@Injectable()
+class Closing {
+  @DelayedHandler(TOPIC, { inbox: true })
+  async onTimeout({ orderId }: { orderId: string }, { transaction }: DelayedMessage): Promise<void> {
+    await (transaction as Knex.Transaction)('orders').where({ id: orderId }).update({ state: 'closed' });
+  }
+}
+
 interface Shop {
   readonly app: RunningApp;
   readonly producer: DelayQueueProducer;
@@ -30,6 +44,7 @@ interface Shop {
 async function inShop(
   test: (shop: Shop) => Promise<void>,
   outboxOf: (knex: Knex) => Promise<DynamicModule | Type> = async (knex) => outbox(knex),
+  handlers: Type = Orders,
 ): Promise<void> {
   const knex = knexOnPglite();
   try {
@@ -39,7 +54,7 @@ async function inShop(
       table.text('state');
     });
     await onOwnRedis(async (own) => {
-      const app = await own.start({ imports: [await outboxOf(knex)], providers: [Orders] });
+      const app = await own.start({ imports: [await outboxOf(knex)], providers: [handlers] });
       const scheduled = async (): Promise<string[]> => {
         const { messages } = await app.get(DelayQueueAdmin).peek(TOPIC, 'scheduled');
         return messages.map(({ id }) => id);
@@ -92,6 +107,47 @@ export function transactions(document: DrivenDocument): void {
         await eventually(async () => expect(await scheduled()).toEqual([]));
         expect(await knex('orders')).toEqual([{ id: '42', state: 'paid' }]);
       });
+    });
+  });
+
+  document.drive('Handle in a transaction #1', (run) => {
+    it('has its effect in the transaction that it is handed, once', async () => {
+      const Handlers = classIn(await run({}), 'OrderTimeouts');
+      await inShop(
+        async ({ producer, knex }) => {
+          await knex('orders').insert({ id: '42', state: 'open' });
+          await knex.transaction(async () => producer.publish(TOPIC, { orderId: '42' }, { id: '42' }));
+          await eventually(async () => expect(await knex('orders')).toEqual([{ id: '42', state: 'closed' }]));
+          expect(await knex.transaction(async () => producer.cancel(TOPIC, '42'))).toBe('done');
+        },
+        async (knex) => outbox(knex),
+        Handlers,
+      );
+    });
+  });
+
+  document.drive('Handle in a transaction #2', (run) => {
+    it('pays, unless the timeout was first', async () => {
+      await inShop(
+        async ({ producer, knex }) => {
+          await knex('orders').insert([
+            { id: 'early', state: 'open' },
+            { id: 'late', state: 'open' },
+          ]);
+          await knex.transaction(async () => {
+            await producer.publish(TOPIC, { orderId: 'early' }, { id: 'early', delay: '1h' });
+            await producer.publish(TOPIC, { orderId: 'late' }, { id: 'late' });
+          });
+          await eventually(async () => expect(await knex('orders').where({ state: 'closed' })).toHaveLength(1));
+          for (const orderId of ['early', 'late']) await run({ knex, producer, orderId });
+          expect(await knex('orders').orderBy('id')).toEqual([
+            { id: 'early', state: 'paid' },
+            { id: 'late', state: 'closed' },
+          ]);
+        },
+        async (knex) => outbox(knex),
+        Closing,
+      );
     });
   });
 

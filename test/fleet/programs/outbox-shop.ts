@@ -14,14 +14,17 @@ export interface ShopConfig {
   readonly redis: string;
   /** Orders that are made at the same time. */
   readonly concurrency: number;
+  /** Races that are run at the same time. */
+  readonly races: number;
 }
 
 const TOPIC = 'shop.timeout';
+const RACE = 'shop.race';
 
 const config = JSON.parse(process.argv[2] ?? '{}') as ShopConfig;
 const knex = createKnex({
   ...config.database,
-  pool: { min: 0, max: config.concurrency + 5 },
+  pool: { min: 0, max: config.concurrency + config.races + 15 },
   acquireConnectionTimeout: 5000,
   // It would tell of each connection to a server that was killed.
   log: { warn: () => {}, error: () => {}, debug: () => {} },
@@ -31,6 +34,11 @@ class Timeouts {
   @DelayedHandler(TOPIC, { lease: '3s', concurrency: 10 })
   async onTimeout({ id }: { id: string }, { attempt }: DelayedMessage): Promise<void> {
     await knex('handled').insert({ order_id: id, attempt });
+  }
+
+  @DelayedHandler(RACE, { lease: '3s', concurrency: 10, inbox: true })
+  async onRace({ id }: { id: string }, { transaction }: DelayedMessage): Promise<void> {
+    await (transaction as Knex.Transaction)('effects').insert({ order_id: id, what: 'timeout' });
   }
 }
 
@@ -68,10 +76,27 @@ async function order(): Promise<void> {
   });
 }
 
+/** Pays an order at about the time when its timeout is due, each in a transaction that says that it is the one. */
+async function race(): Promise<void> {
+  const id = randomUUID();
+  const delay = 300;
+  const due = performance.now() + delay;
+  await knex.transaction(async (trx) => {
+    await trx('races').insert({ id });
+    await producer.publish(RACE, { id }, { id, delay });
+  });
+  // Some milliseconds pass until a message that is due is delivered.
+  await sleep(due - performance.now() - 10 + Math.random() * 80);
+  await knex.transaction(async (trx) => {
+    if ((await producer.cancel(RACE, id)) === 'done') return;
+    await trx('effects').insert({ order_id: id, what: 'paid' });
+  });
+}
+
 const closing = new AbortController();
-async function work(): Promise<void> {
+async function repeat(run: () => Promise<void>): Promise<void> {
   // Servers are killed meanwhile.
-  while (!closing.signal.aborted) await order().catch(async () => sleep(5));
+  while (!closing.signal.aborted) await run().catch(async () => sleep(5));
 }
 
 async function close(): Promise<void> {
@@ -80,7 +105,10 @@ async function close(): Promise<void> {
   process.disconnect();
 }
 
-const working = Array.from({ length: config.concurrency }, work);
+const working = [
+  ...Array.from({ length: config.concurrency }, async () => repeat(order)),
+  ...Array.from({ length: config.races }, async () => repeat(race)),
+];
 process.once('SIGTERM', () => {
   closing.abort();
   void Promise.all(working).then(() => process.send?.('quiet'));

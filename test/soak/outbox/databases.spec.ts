@@ -36,6 +36,12 @@ describe.each(['postgres', 'mysql'] as const)('on %s', (dialect) => {
       table.string('order_id', 64).index();
       table.integer('attempt');
     });
+    await knex.schema.createTable('races', (table) => table.string('id', 64).primary());
+    await knex.schema.createTable('effects', (table) => {
+      table.increments('id');
+      table.string('order_id', 64).index();
+      table.string('what', 16);
+    });
   });
 
   afterAll(async () => {
@@ -43,7 +49,7 @@ describe.each(['postgres', 'mysql'] as const)('on %s', (dialect) => {
     await server.stop();
   });
 
-  describe.each(['knex', 'kysely', 'typeorm'] as const)('the adapter of %s', (library) => {
+  describe.each(['drizzle', 'knex', 'kysely', 'typeorm'] as const)('the adapter of %s', (library) => {
     let opened: Promise<OpenedSubject> | undefined;
     testAdapter(async () => (await (opened ??= server.open(library))).subject);
     afterAll(async () => (await opened)?.close());
@@ -51,7 +57,7 @@ describe.each(['postgres', 'mysql'] as const)('on %s', (dialect) => {
 
   it('publishes and cancels what is committed once, and nothing else, whatever is killed', async () => {
     const redis = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
-    const config: ShopConfig = { database: server.settings, redis: redis.url, concurrency: 10 };
+    const config: ShopConfig = { database: server.settings, redis: redis.url, concurrency: 10, races: 20 };
     const shops = [startShop(config), startShop(config)];
     const counts = await makeTrouble(shops, config, redis, server);
     for (const shop of shops) {
@@ -81,12 +87,30 @@ describe.each(['postgres', 'mysql'] as const)('on %s', (dialect) => {
     const undone = await knex('handled').whereNotIn('order_id', knex('orders').where({ waits: false }).select('id'));
     expect(undone).toEqual([]);
     console.log(`${dialect}: ${orders?.['count']} orders, ${cancelled?.['count']} cancelled`, counts);
+    await assertRaces(knex);
     await admin.close();
     for (const shop of shops) shop.send('close');
     await Promise.all(shops.map(async (shop) => once(shop, 'exit')));
     await redis.stop();
   });
 });
+
+/** Of each payment and timeout of an order, exactly one has had its effect. */
+async function assertRaces(knex: Knex): Promise<void> {
+  const outcomes = async (): Promise<Record<string, number>> => {
+    const orders = knex('races').leftJoin('effects', 'races.id', 'effects.order_id').groupBy('races.id');
+    const each = orders.select('races.id').count({ count: 'what' }).max({ what: 'what' });
+    const rows = await knex
+      .from(each.as('each'))
+      .select('count', 'what')
+      .count({ orders: '*' })
+      .groupBy('count', 'what');
+    return Object.fromEntries(rows.map((row) => [`${row['count']} ${row['what']}`, Number(row['orders'])]));
+  };
+  await eventually(async () => expect(await outcomes()).not.toHaveProperty('0 null'));
+  expect(await outcomes()).toEqual({ '1 paid': expect.any(Number), '1 timeout': expect.any(Number) });
+  console.log('races', await outcomes());
+}
 
 function startShop(config: ShopConfig): ChildProcess {
   const shop = fork('dist-test/fleet/programs/outbox-shop.js', [JSON.stringify(config)], {

@@ -82,6 +82,21 @@ export function testAdapter(open: () => Promise<Subject>): void {
     expect(await ids()).toEqual(names.filter((_, i) => i % 2 === 0));
   });
 
+  it('runs a transaction of its own, which is the current one within', async () => {
+    await opened();
+    const { adapter } = subject;
+    await adapter.transaction(async (transaction) => {
+      expect(adapter.of(transaction.handle)).toBe(transaction);
+      expect(await write('kept')).toBe('written');
+    });
+    const undoing = adapter.transaction(async () => {
+      await write('undone');
+      undo();
+    });
+    await undone(undoing);
+    expect(await ids()).toEqual(['kept']);
+  });
+
   it('leaves savepoints to the database', async () => {
     await opened();
     const { savepoint } = subject;

@@ -1,5 +1,5 @@
 import { PGlite, type Transaction } from '@electric-sql/pglite';
-import { FollowedTransactions, type OutboxAdapter } from 'nestjs-delay-queue/outbox';
+import { FollowedTransactions, type OutboxAdapter, type OutboxTransaction } from 'nestjs-delay-queue/outbox';
 import { afterAll, beforeEach } from 'vitest';
 import { outboxDdl } from '../../../lib/outbox/table/ddl.js';
 
@@ -19,6 +19,8 @@ export class Database {
       current: () => this.#followed.current(),
       of: (handle) => this.#followed.of(handle),
       query: async (sql, parameters) => this.query(sql, parameters),
+      transaction: async (run) =>
+        this.transaction(async (transaction) => run(this.#followed.of(transaction) as OutboxTransaction)),
     };
   }
 
@@ -57,7 +59,7 @@ export function useDatabase(): Database {
   const database = new Database(pglite);
   beforeEach(async () => {
     await database.run(
-      `DROP TABLE IF EXISTS delay_queue_outbox, delay_queue_outbox_shards; ${outboxDdl('postgres', { shards: 4 })}`,
+      `DROP TABLE IF EXISTS delay_queue_outbox, delay_queue_outbox_shards, delay_queue_inbox; ${outboxDdl('postgres', { shards: 4 })}`,
     );
   });
   afterAll(async () => pglite.close());

@@ -1,8 +1,11 @@
+import { Propagation, type TransactionalAdapter, type TransactionHost } from '@nestjs-cls/transactional';
 import type { Kysely } from 'kysely';
 import type { Knex } from 'knex';
 import type { OutboxDialect } from 'nestjs-delay-queue/outbox';
+import { drizzleOutbox } from 'nestjs-delay-queue/outbox/drizzle';
 import { knexOutbox } from 'nestjs-delay-queue/outbox/knex';
 import { kyselyOutbox } from 'nestjs-delay-queue/outbox/kysely';
+import { nestjsClsOutbox } from 'nestjs-delay-queue/outbox/nestjs-cls';
 import { typeOrmOutbox } from 'nestjs-delay-queue/outbox/typeorm';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { Subject } from './behaviours.js';
@@ -29,6 +32,35 @@ export function kyselySubject(db: Kysely<object>, dialect: OutboxDialect): Subje
     adapter: kyselyOutbox(db, { dialect }),
     pool: db,
     transaction: async (run) => db.transaction().setIsolationLevel('read committed').execute(run),
+  };
+}
+
+/** A database of Drizzle, whatever its driver. */
+interface Drizzle {
+  execute(query: never): unknown;
+  transaction<T>(run: (tx: Drizzle) => Promise<T>): Promise<T>;
+}
+
+export function drizzleSubject(db: object, dialect: OutboxDialect): Subject {
+  const database = db as Drizzle;
+  return {
+    adapter: drizzleOutbox(database, { dialect }),
+    pool: db,
+    transaction: async (run) => database.transaction(run),
+    savepoint: async (tx, run) => (tx as Drizzle).transaction(run),
+  };
+}
+
+/** A host of transactions of a library that its own subject shows. */
+export function nestjsClsSubject(
+  host: TransactionHost<TransactionalAdapter<unknown, unknown, object>>,
+  below: Subject,
+): Subject {
+  return {
+    adapter: nestjsClsOutbox(host, below.adapter),
+    pool: below.pool,
+    transaction: async (run) => host.withTransaction(async () => run(host.tx)),
+    savepoint: async (_, run) => host.withTransaction(Propagation.Nested, run),
   };
 }
 

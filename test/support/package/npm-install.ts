@@ -15,11 +15,15 @@ export const BEFORE = '--before=2026-11-26';
 /** Packages that only build, check and measure the library, or that its adapters for databases are tested with: no test of an application imports them. */
 const TOOLS = [
   '@electric-sql/pglite',
+  '@nestjs-cls/transactional',
+  '@nestjs-cls/transactional-adapter-drizzle-orm',
+  '@nestjs-cls/transactional-adapter-typeorm',
   '@nestjs/cli',
   '@types/pg',
   '@types/redis',
   'bee-queue',
   'bullmq',
+  'drizzle-orm',
   'knex',
   'kysely',
   'mysql2',

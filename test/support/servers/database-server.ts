@@ -3,13 +3,16 @@ import { once } from 'node:events';
 import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { drizzle as drizzleMysql } from 'drizzle-orm/mysql2';
+import { drizzle as drizzlePg } from 'drizzle-orm/node-postgres';
 import knex, { type Knex } from 'knex';
 import { Kysely, MysqlDialect, PostgresDialect } from 'kysely';
 import { createPool } from 'mysql2';
+import mysql from 'mysql2/promise';
 import { Pool } from 'pg';
 import { DataSource } from 'typeorm';
 import type { Subject } from '../outbox/behaviours.js';
-import { knexSubject, kyselySubject, typeOrmSubject } from '../outbox/subjects.js';
+import { drizzleSubject, knexSubject, kyselySubject, typeOrmSubject } from '../outbox/subjects.js';
 import { noteProcess } from '../processes/left-processes.js';
 import { eventually } from '../waiting.js';
 import { freePort } from './redis-server.js';
@@ -139,7 +142,7 @@ export class DatabaseServer {
   }
 
   /** Opens the database of the test by a library. */
-  async open(library: 'knex' | 'kysely' | 'typeorm'): Promise<OpenedSubject> {
+  async open(library: 'knex' | 'kysely' | 'typeorm' | 'drizzle'): Promise<OpenedSubject> {
     const isPostgres = this.#kind.client === 'pg';
     const connection = { ...this.#kind.connection(this.#port), database: DATABASE };
     if (library === 'knex') {
@@ -152,6 +155,14 @@ export class DatabaseServer {
         : new MysqlDialect({ pool: createPool(connection) });
       const db = new Kysely<object>({ dialect });
       return { subject: kyselySubject(db, isPostgres ? 'postgres' : 'mysql'), close: async () => db.destroy() };
+    }
+    if (library === 'drizzle') {
+      const pool = isPostgres ? new Pool(connection) : mysql.createPool(connection);
+      const db = pool instanceof Pool ? drizzlePg({ client: pool }) : drizzleMysql({ client: pool });
+      return {
+        subject: drizzleSubject(db, isPostgres ? 'postgres' : 'mysql'),
+        close: async () => void (await pool.end()),
+      };
     }
     const { user: username, ...where } = connection;
     const source = new DataSource({ type: isPostgres ? 'postgres' : 'mysql', username, ...where });

@@ -15,7 +15,7 @@ it.each([
   ['postgres', 'billing.Out', '"billing"."Out"', '"billing"."Out_shards"'],
   ['mysql', undefined, '`delay_queue_outbox`', '`delay_queue_outbox_shards`'],
 ] as const)('quotes the names for %s: %s', (dialect, table, rows, shards) => {
-  expect(tableNames(dialect, table)).toMatchObject({ rows, shards });
+  expect(tableNames(dialect, { table })).toMatchObject({ rows, shards });
   expect(outboxDdl(dialect, { table })).toContain(`CREATE TABLE ${shards} (`);
 });
 
@@ -28,6 +28,7 @@ it('makes one shard, or as many as asked for', () => {
 it.each(['', 'a b', 'a"b', 'a.b.c', '1a', 'a;', `a${'b'.repeat(60)}`, 7])(
   'takes no %o for the name of a table',
   (table) => {
-    expect(() => tableNames('postgres', table as string)).toThrow(/must be the name of a table/);
+    expect(() => tableNames('postgres', { table: table as string })).toThrow(/^table must be the name of a table/);
+    expect(() => tableNames('mysql', { inboxTable: table as string })).toThrow(/^inboxTable must be/);
   },
 );
