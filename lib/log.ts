@@ -1,3 +1,5 @@
+import { isError } from './checks/kinds.js';
+
 /** Part of a logger that the library needs. Nest's `LoggerService` fits. */
 export interface Log {
   debug?(message: string): void;
@@ -13,6 +15,16 @@ const MAX_LENGTH = 300;
 export function firstLine(text: string): string {
   const [line = ''] = text.split('\n', 1);
   return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH)}…` : line;
+}
+
+/** Text of whatever was thrown. */
+export function errorText(error: unknown): string {
+  return isError(error) ? error.message : String(error);
+}
+
+/** The first line of that, short enough for a log line. */
+export function errorLine(error: unknown): string {
+  return firstLine(errorText(error));
 }
 
 /** An id in quotes for a log line: whatever it contains, the line stays one line. */

@@ -1,4 +1,4 @@
-import { isError } from '../checks/kinds.js';
+import { errorText } from '../log.js';
 import type { Broker } from '../store/broker.interface.js';
 import { PROTOCOL_VERSION, SPOKEN, isSpoken } from '../store/fleet/topic-config.js';
 import type { DoctorFinding } from '../store/inspection.interface.js';
@@ -34,7 +34,7 @@ function unreachable(error: unknown): DoctorFinding {
   return {
     check: 'connection',
     level: 'error',
-    message: textOf(error),
+    message: errorText(error),
     advice:
       "Look at the option 'redis' and at whether Redis runs and can be reached from here. Nothing else was looked at.",
   };
@@ -47,7 +47,7 @@ async function checkTopics(dependencies: AdminDependencies): Promise<DoctorFindi
     return {
       check: 'topics',
       level: 'warning',
-      message: `Which protocol the topics speak is unknown: ${textOf(error)}`,
+      message: `Which protocol the topics speak is unknown: ${errorText(error)}`,
       advice:
         error instanceof BrokerUnavailableError && error.transient
           ? 'Look at which part of Redis is away.'
@@ -77,8 +77,4 @@ async function findForeignTopics(broker: Broker): Promise<DoctorFinding> {
       `${named}. Processes of this version do not boot with them.`,
     advice: 'Use the version of this library that wrote them until they are empty, or another prefix.',
   };
-}
-
-function textOf(error: unknown): string {
-  return isError(error) ? error.message : String(error);
 }

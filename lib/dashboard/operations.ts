@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AuditedAction, BulkProgress, BulkResult } from '../admin/index.js';
 import type { Clock } from '../time/clock.js';
 import { toDate } from '../time/date.js';
+import { errorText } from '../log.js';
 import { Refusal } from '../http/refusal.js';
 import type { Viewer } from './viewer.js';
 
@@ -93,7 +94,7 @@ export class Operations {
         entry.shown = {
           ...entry.shown,
           state: 'failed',
-          error: error instanceof Error ? error.message : String(error),
+          error: errorText(error),
         };
       }
       this.#onEnd();

@@ -1,4 +1,4 @@
-import { isError } from '../checks/kinds.js';
+import { errorText } from '../log.js';
 import { DelayQueueError, defineKind } from './delay-queue.error.js';
 
 /**
@@ -148,8 +148,7 @@ export class AuditFailedError extends DelayQueueError {
     readonly entry: string,
     cause: unknown,
   ) {
-    const why = isError(cause) ? cause.message : String(cause);
-    super(`An action is not in the audit log: ${entry}. ${why}`, { cause });
+    super(`An action is not in the audit log: ${entry}. ${errorText(cause)}`, { cause });
   }
 }
 

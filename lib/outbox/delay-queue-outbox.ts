@@ -1,7 +1,6 @@
-import { isError } from '../checks/kinds.js';
 import type { DelayQueueConnection } from '../composition/delay-queue.connection.js';
 import { ConfigurationError } from '../errors/options.errors.js';
-import { firstLine } from '../log.js';
+import { errorLine } from '../log.js';
 import { SystemClock } from '../time/clock.js';
 import type { TransactionOptions } from '../messages/publish-options.interface.js';
 import type { Outbox, OutboxWriter } from '../producer/outbox.interface.js';
@@ -72,9 +71,8 @@ export class DelayQueueOutbox implements Outbox {
       await this.#inboxTopics.read();
     } catch (error) {
       if (error instanceof ConfigurationError) throw error;
-      const reason = isError(error) ? firstLine(error.message) : String(error);
       throw new ConfigurationError(
-        `The tables of the outbox cannot be read: ${reason}. If they are missing, 'npx nestjs-delay-queue outbox ddl --dialect ` +
+        `The tables of the outbox cannot be read: ${errorLine(error)}. If they are missing, 'npx nestjs-delay-queue outbox ddl --dialect ` +
           `${this.#dialect}' prints the statements that make them.`,
         { cause: error },
       );

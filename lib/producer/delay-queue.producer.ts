@@ -11,7 +11,6 @@ import type { Duration } from '../time/duration.js';
 import type { LocalTime } from '../time/local-time.js';
 import { assertMessageRef, type MessageRef } from '../messages/message-ref.js';
 import { checkedTransactionOptions } from '../messages/message-options.js';
-import { serveWithin } from '../store/calls/serve.js';
 import { assertOptions } from '../checks/validate.js';
 import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
@@ -35,6 +34,7 @@ import {
 } from './publish-request.js';
 import { requiredDueTime } from './due-time.js';
 import type { Outbox, OutboxWriter } from './outbox.interface.js';
+import { partitionsOf } from '../fleet/partitions-of.js';
 import { restoreTopic } from './restore-topic.js';
 import { type Route, type OnPublishFailed, Publisher } from './publisher.js';
 
@@ -88,8 +88,13 @@ export class DelayQueueProducer {
     };
     const orderOf = (topic: string) => dependencies.topics.knownOrder(topic);
     this.#publisher = new Publisher({ ...dependencies, store: store.messages, timeout, caller, onSent, orderOf });
-    const partitionsOf = (topic: string): Promise<number> => this.#partitions(topic);
-    this.#changes = new MessageChanges({ store, clock, timeout, caller: `${caller}:change`, partitionsOf });
+    this.#changes = new MessageChanges({
+      store,
+      clock,
+      timeout,
+      caller: `${caller}:change`,
+      partitionsOf: (topic) => this.#partitions(topic),
+    });
   }
 
   /**
@@ -142,9 +147,11 @@ export class DelayQueueProducer {
    * Cancels a message. If it is being handled, its `signal` aborts, and it is not retried. If you pass an id without its key, the message is
    * looked up in the id's own partition first, then in the others.
    *
-   * As part of a transaction it takes effect after the commit, and its result is not known before.
+   * As part of a transaction it takes effect after the commit, and its result is not known before; if the topic has an inbox, it is: `'cancelled'`,
+   * or `'done'` if the message was handled.
    *
    * @returns `'not-found'` also for a dead letter
+   * @see docs/guides/transactions.md#handle-in-a-transaction
    * @throws InvalidArgumentError, TransactionRequiredError, BrokerUnavailableError
    */
   async cancel(
@@ -152,9 +159,9 @@ export class DelayQueueProducer {
     ref: MessageRef,
     options?: TransactionOptions,
   ): Promise<CancelResult | 'done' | WrittenToOutbox> {
-    const writer = this.#writerOfChange(topic, ref, options);
-    if (!writer) return this.#changes.cancel(topic, ref);
-    return (await writer.cancel(checkedTopicName(topic), ref)) ?? WRITTEN;
+    const name = checkedTopicName(topic);
+    const writer = this.#writerOfChange(name, ref, options);
+    return writer ? ((await writer.cancel(name, ref)) ?? WRITTEN) : this.#changes.cancel(name, ref);
   }
 
   /**
@@ -180,7 +187,8 @@ export class DelayQueueProducer {
   /**
    * Moves a waiting message to another time, even if it waits for a retry. Its payload, options and attempts stay as they are, and
    * `expireAfter` counts from the new time. If you pass an id without its key, the message is looked up in the id's own partition first,
-   * then in the others. As part of a transaction it takes effect after the commit, and its result is not known before.
+   * then in the others. As part of a transaction it takes effect after the commit, and its result is not known before; if the topic
+   * has an inbox, it is: `'moved'`, `'done'` or `'not-found'`.
    *
    * @param when either `delay`, the time from now on the Redis server's clock until it is due, 0 to 10 years; or `deliverAt`,
    * when it is due, at most 10 years ahead, as in the options of `publish()`. A time in the past means at once
@@ -195,11 +203,11 @@ export class DelayQueueProducer {
     when: { delay: Duration } | { deliverAt: Date | number | LocalTime },
     options?: TransactionOptions,
   ): Promise<RescheduleResult | 'done' | WrittenToOutbox> {
-    const writer = this.#writerOfChange(topic, ref, options);
-    if (!writer) return this.#changes.reschedule(topic, ref, when);
+    const name = checkedTopicName(topic);
+    const writer = this.#writerOfChange(name, ref, options);
+    if (!writer) return this.#changes.reschedule(name, ref, when);
     const now = this.#dependencies.store.now();
-    const dueAt = timeOf(requiredDueTime(when, now), now);
-    return (await writer.reschedule(checkedTopicName(topic), ref, dueAt)) ?? WRITTEN;
+    return (await writer.reschedule(name, ref, timeOf(requiredDueTime(when, now), now))) ?? WRITTEN;
   }
 
   async #publishOneWithin(
@@ -303,11 +311,10 @@ export class DelayQueueProducer {
     return this.#writerFor(topic, options);
   }
 
-  #writerOfChange(topic: TopicRef, ref: MessageRef, options?: TransactionOptions): OutboxWriter | undefined {
-    const name = checkedTopicName(topic);
+  #writerOfChange(topic: string, ref: MessageRef, options?: TransactionOptions): OutboxWriter | undefined {
     assertMessageRef(ref);
     if (options !== undefined) checkedTransactionOptions('The options', options);
-    return this.#writerFor(name, options);
+    return this.#writerFor(topic, options);
   }
 
   async #write(
@@ -351,13 +358,8 @@ export class DelayQueueProducer {
   }
 
   async #partitions(topic: string): Promise<number> {
-    const { topics } = this.#dependencies;
-    return topics.knownPartitions(topic) ?? this.#withinDeadline(() => topics.partitions(topic));
-  }
-
-  #withinDeadline<T>(operation: () => Promise<T>): Promise<T> {
-    const { clock, publishTimeout } = this.#dependencies;
-    return serveWithin(clock, publishTimeout, operation);
+    const { topics, clock, publishTimeout } = this.#dependencies;
+    return partitionsOf(topics, topic, clock, publishTimeout);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Broker } from '../store/broker.interface.js';
 import type { Partition } from '../store/partition.js';
 import type { FoundSchedule, SchedulePlace } from '../store/schedules/schedule-records.js';
+import { partitionsOf } from '../fleet/partitions-of.js';
 import { serveWithin } from '../store/calls/serve.js';
 import { settleSome } from '../store/calls/settle-some.js';
 import { DelayQueueError } from '../errors/delay-queue.error.js';
@@ -131,8 +132,8 @@ export class PlacedSchedules {
   }
 
   async #partitions(topic: string): Promise<number> {
-    const { topics } = this.#dependencies;
-    return topics.knownPartitions(topic) ?? this.serve(() => topics.partitions(topic));
+    const { topics, clock, timeout } = this.#dependencies;
+    return partitionsOf(topics, topic, clock, timeout);
   }
 
   /** Returns the time on the clock that decides about a partition, in whole milliseconds. */

@@ -77,6 +77,16 @@ export async function buildBench() {
   return 'dist-bench/main.js';
 }
 
+/** Compiles the benchmark of the outbox against the built library and returns the path of its entry. */
+export async function buildOutboxBench() {
+  console.log('Building the benchmark …');
+  const { bundle } = await import('./bundle.mjs');
+  const packages = ['nestjs-delay-queue', 'knex', 'kysely', 'mysql2', 'pg', 'typeorm'];
+  const programs = { main: 'bench/outbox/main.ts', shop: 'bench/outbox/shop.ts' };
+  await bundle(programs, { dir: 'dist-bench/outbox', format: 'esm' }, packages);
+  return 'dist-bench/outbox/main.js';
+}
+
 /** Programs and pages are not imported, so they have no declarations. */
 const PROGRAMS = 'cli/';
 const PAGES = 'dashboard/browser/';

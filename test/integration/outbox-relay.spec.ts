@@ -38,7 +38,7 @@ const IDS = Array.from({ length: 50 }, (_, i) => `m${i}`);
 
 it('does nothing twice if a relay dies before it has removed what Redis has confirmed, however late another goes on', async () => {
   let isDead = false;
-  const first = await startRelay((sql) => !isDead && !(isDead = sql.startsWith('DELETE')));
+  const first = await startRelay((sql) => !isDead && !(isDead = sql.includes('DELETE')));
   await publish(first, IDS);
   await eventually(() => expect(first.get(Jobs).ids).toHaveLength(IDS.length));
   await eventually(async () =>
@@ -75,9 +75,7 @@ it('sets aside what was refused if a relay dies just before that', async () => {
 
 it('removes nothing and sends nothing more once another relay has taken its shards', async () => {
   let isPaused = false;
-  const first = await startRelay(
-    (sql) => !(isPaused && /^(?:DELETE|UPDATE "public"."delay_queue_outbox_shards" SET lease)/.test(sql)),
-  );
+  const first = await startRelay((sql) => !(isPaused && /DELETE|SET lease/.test(sql)));
   await eventually(async () => {
     const owners = await database.query('SELECT DISTINCT owner FROM delay_queue_outbox_shards WHERE owner IS NOT NULL');
     expect(owners).toHaveLength(1);
@@ -136,7 +134,7 @@ it('takes what another has left, and gives back its shards at a shutdown', async
 
 it('does not deliver what is due already and was moved or cancelled since', async () => {
   let isAway = true;
-  const app = await startRelay((sql) => !(isAway && sql.startsWith('UPDATE')));
+  const app = await startRelay((sql) => !(isAway && sql.includes('UPDATE')));
   await publish(app, ['cancelled', 'moved', 'both', 'stays']);
   await database.transaction(async () => {
     const { producer } = app;

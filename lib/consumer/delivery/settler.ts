@@ -9,7 +9,7 @@ import { settleAll } from '../../store/calls/settle-all.js';
 import { isRefused, splitIfRefused } from '../../store/calls/split-refused.js';
 import { describe } from '../../checks/describe.js';
 import { SerializationError } from '../../errors/publishing.errors.js';
-import { firstLine, quoted } from '../../log.js';
+import { errorLine, quoted } from '../../log.js';
 import { type Failure, toFailure } from '../../messages/failure.js';
 import { mayBeNoText } from '../../messages/stored-id.js';
 import { settleWithin } from '../../middleware/middleware-layers.js';
@@ -338,7 +338,7 @@ export class Settler {
     const { topic, index } = this.#partition;
     this.#context.log.error(
       `The outcome of message ${quoted(delivery.id)} (topic '${topic}', partition ${index}) was refused, and it could ` +
-        `not be set aside either; it is delivered again when its lease ends: ${firstLine((error as Error).message)}`,
+        `not be set aside either; it is delivered again when its lease ends: ${errorLine(error)}`,
     );
   }
 

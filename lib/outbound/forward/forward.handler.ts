@@ -1,5 +1,6 @@
 import { isObservable, lastValueFrom } from 'rxjs';
 import { ForwardFailedError, UnrecoverableError } from '../../errors/handling.errors.js';
+import { errorText } from '../../log.js';
 import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
 import type { ForwardClient } from './forward-options.interface.js';
 import { type ForwardTarget, nameOf } from './resolve-forward.js';
@@ -44,8 +45,7 @@ export class ForwardHandler {
       await lastValueFrom(event, { defaultValue: undefined });
     } catch (error) {
       // The RabbitMQ client throws strings.
-      const text = error instanceof Error ? error.message : String(error);
-      throw new ForwardFailedError(`The ${this.name} has failed: ${text}`, { cause: error });
+      throw new ForwardFailedError(`The ${this.name} has failed: ${errorText(error)}`, { cause: error });
     }
   }
 }

@@ -103,7 +103,9 @@ export class FollowedTransactions<H extends object> {
 
   /** Follows a transaction. Its library has to tell of its end. */
   begun(handle: H): BegunTransaction {
-    return this.#begin(handle);
+    const transaction = new FollowedTransaction(handle, this.#run);
+    this.#known.set(handle, transaction);
+    return transaction;
   }
 
   /** Runs a callback that a transaction was handed to: all that it begins, now or later, is within. */
@@ -143,12 +145,10 @@ export class FollowedTransactions<H extends object> {
   enter(): (handle: H) => BegunTransaction {
     const place: Place<H> = { transaction: undefined, isWithin: false };
     this.#places.enterWith(place);
-    return (handle) => (place.transaction = this.#begin(handle));
-  }
-
-  #begin(handle: H): FollowedTransaction<H> {
-    const transaction = new FollowedTransaction(handle, this.#run);
-    this.#known.set(handle, transaction);
-    return transaction;
+    return (handle) => {
+      const begun = this.begun(handle);
+      place.transaction = this.#known.get(handle);
+      return begun;
+    };
   }
 }

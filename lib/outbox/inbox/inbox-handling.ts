@@ -1,7 +1,6 @@
-import { isError } from '../../checks/kinds.js';
 import { RetryLaterError } from '../../errors/handling.errors.js';
 import type { EventSink } from '../../events/queue-events.interface.js';
-import { type Log, firstLine } from '../../log.js';
+import { errorLine, errorText, type Log } from '../../log.js';
 import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
 import type { Handles } from '../../middleware/middleware-layers.js';
 import { type InnerCalls, withInnerCalls } from '../../time/inner-calls.js';
@@ -101,8 +100,8 @@ export class InboxHandling {
   #away(error: unknown): RetryLaterError {
     const { log, events } = this.#options;
     events.emit('errors', { source: 'outbox', error });
-    const reason = isError(error) ? firstLine(error.message) : String(error);
-    if (!this.#isAway) log.warn(`Messages are put off, since no transaction can be begun for them: ${reason}`);
+    if (!this.#isAway)
+      log.warn(`Messages are put off, since no transaction can be begun for them: ${errorLine(error)}`);
     this.#isAway = true;
     return putOff(AWAY, error);
   }
@@ -116,7 +115,7 @@ function isConflict(error: unknown): boolean {
 }
 
 function putOff(delay: number, cause: unknown): RetryLaterError {
-  const error = new RetryLaterError(delay, isError(cause) ? cause.message : String(cause));
+  const error = new RetryLaterError(delay, errorText(cause));
   error.cause = cause;
   return error;
 }

@@ -1,6 +1,5 @@
 import type { EventSink } from '../../events/queue-events.interface.js';
-import { isError } from '../../checks/kinds.js';
-import { type Log, firstLine } from '../../log.js';
+import { errorLine, type Log } from '../../log.js';
 import type { Clock } from '../../time/clock.js';
 import { Loop } from '../../time/loop.js';
 import type { InboxTable } from './inbox-table.js';
@@ -78,10 +77,7 @@ export class InboxTopics {
       this.#hasFailed = false;
     } catch (error) {
       events.emit('errors', { source: 'outbox', error });
-      if (!this.#hasFailed) {
-        const reason = isError(error) ? firstLine(error.message) : String(error);
-        log.warn(`The table of the inbox cannot be looked at: ${reason}`);
-      }
+      if (!this.#hasFailed) log.warn(`The table of the inbox cannot be looked at: ${errorLine(error)}`);
       this.#hasFailed = true;
     }
     return LOOK;

@@ -1,6 +1,6 @@
 import { describe } from '../../checks/describe.js';
 import { ConfigurationError } from '../../errors/options.errors.js';
-import { FollowedTransactions } from '../adapters/followed-transactions.js';
+import { type BegunTransaction, FollowedTransactions } from '../adapters/followed-transactions.js';
 import type {
   OutboxAdapter,
   OutboxDialect,
@@ -102,7 +102,7 @@ function isMadeByKnex(container: Container): boolean {
   return container.name === '' && Function.prototype.toString.call(container).includes('[native code]');
 }
 
-function tellOfEnd(trx: KnexTransaction, transaction: { end(state: 'committed' | 'rolled-back'): void }): void {
+function tellOfEnd(trx: KnexTransaction, transaction: BegunTransaction): void {
   const rollback = trx.rollback.bind(trx);
   // The promise of a transaction that was begun by hand resolves after a rollback, too.
   trx.rollback = (error) => {

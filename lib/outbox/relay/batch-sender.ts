@@ -6,9 +6,10 @@ import type { DelayQueueEvents } from '../../events/delay-queue.events.js';
 import type { TopicRegistry } from '../../fleet/topic.registry.js';
 import { PublishManyError } from '../../messages/publish-many.error.js';
 import { isSameRequirement } from '../../messages/replicas.js';
+import { partitionsOf } from '../../fleet/partitions-of.js';
 import { findMessage } from '../../producer/find-message.js';
 import type { PublishRequest } from '../../producer/publish-request.js';
-import { Publisher } from '../../producer/publisher.js';
+import { type Route, Publisher } from '../../producer/publisher.js';
 import { restoreTopic } from '../../producer/restore-topic.js';
 import { serveWithin } from '../../store/calls/serve.js';
 import type { Clock } from '../../time/clock.js';
@@ -126,11 +127,9 @@ export class BatchSender {
     }
   }
 
-  async #routeOf(topic: string): Promise<{ topic: string; partitions: number }> {
+  async #routeOf(topic: string): Promise<Route> {
     const { topics, clock, timeout } = this.#options;
-    const partitions =
-      topics.knownPartitions(topic) ?? (await serveWithin(clock, timeout, () => topics.partitions(topic)));
-    return { topic, partitions };
+    return { topic, partitions: await partitionsOf(topics, topic, clock, timeout) };
   }
 }
 

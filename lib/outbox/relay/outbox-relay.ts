@@ -1,8 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Broker } from '../../store/broker.interface.js';
 import type { Unsubscribe } from '../../store/driver.interface.js';
-import { isError } from '../../checks/kinds.js';
-import { firstLine } from '../../log.js';
+import { errorLine } from '../../log.js';
 import { Loop } from '../../time/loop.js';
 import type { ShardState } from '../table/outbox-table.js';
 import { LEASE, ShardRelay, type ShardRelayOptions } from './shard-relay.js';
@@ -73,7 +72,7 @@ export class OutboxRelay {
       await this.#options.table.release(this.#owner);
     } catch (error) {
       this.#options.log.warn(
-        `The shards of the outbox go to another process only ${LEASE / 1000} s later: ${reasonOf(error)}`,
+        `The shards of the outbox go to another process only ${LEASE / 1000} s later: ${errorLine(error)}`,
       );
     }
   }
@@ -91,7 +90,7 @@ export class OutboxRelay {
       this.#hasFailed = false;
     } catch (error) {
       events.emit('errors', { source: 'outbox', error });
-      if (!this.#hasFailed) log.warn(`The shards of the outbox cannot be looked at: ${reasonOf(error)}`);
+      if (!this.#hasFailed) log.warn(`The shards of the outbox cannot be looked at: ${errorLine(error)}`);
       this.#hasFailed = true;
     }
     return LOOK;
@@ -135,8 +134,4 @@ export class OutboxRelay {
       }),
     );
   }
-}
-
-function reasonOf(error: unknown): string {
-  return isError(error) ? firstLine(error.message) : String(error);
 }

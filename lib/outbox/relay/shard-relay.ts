@@ -1,9 +1,8 @@
 import type { EventSink } from '../../events/queue-events.interface.js';
 import type { Log } from '../../log.js';
 import type { Clock } from '../../time/clock.js';
-import { isError } from '../../checks/kinds.js';
 import { MAX_DELAY } from '../../checks/limits.js';
-import { firstLine, quoted } from '../../log.js';
+import { errorLine, quoted } from '../../log.js';
 import { Loop } from '../../time/loop.js';
 import { PUBLISH, RESCHEDULE, type OutboxRow } from '../table/outbox-row.js';
 import type { Batch, HeldShard, OutboxTable, ShardState } from '../table/outbox-table.js';
@@ -18,12 +17,6 @@ const POLL = 1000;
 /** Pauses between failures, in milliseconds. */
 const FIRST_PAUSE = 50;
 const LONGEST_PAUSE = 2000;
-
-/** Most rows of a batch: as many as one call to Redis takes, since a call that had to be split would have other names. */
-const MOST_ROWS = 200;
-
-/** Most characters of a batch, unless one row has more. */
-const MOST_CHARACTERS = 500_000;
 
 /** How long before its due time a message is looked after, in milliseconds: a change behind it may come too late. */
 const AHEAD = 60_000;
@@ -54,6 +47,8 @@ export class ShardRelay {
   #inherited: ShardState['batch'] | undefined;
   /** Batch that is recorded, and not known to be done. */
   #open: Batch | undefined;
+  /** Rows that Redis has confirmed, until they are removed. */
+  #done: readonly OutboxRow[] = [];
   #sequence = 0;
   #pause = 0;
 
@@ -75,9 +70,16 @@ export class ShardRelay {
     this.#turns.poke();
   }
 
-  /** Resolves once the turn under way has ended. */
+  /** Resolves once the turn under way has ended. Never rejects. */
   async stop(): Promise<void> {
     await this.#turns.stop();
+    const done = this.#done;
+    this.#done = [];
+    try {
+      await this.#options.table.remove(this.#held, done);
+    } catch {
+      // The next relay finds their batch recorded, and sends it again.
+    }
   }
 
   /**
@@ -91,9 +93,11 @@ export class ShardRelay {
       if (!this.#open) return POLL;
       await this.#relay(this.#open);
       this.#open = undefined;
+      // There may be more, and the next turn removes what is done.
+      this.wake();
       if (this.#pause > 0) this.#options.log.log(`The outbox relays again (shard ${this.#held.shard})`);
       this.#pause = 0;
-      return 0;
+      return POLL;
     } catch (error) {
       return this.#putOff(error);
     }
@@ -110,25 +114,25 @@ export class ShardRelay {
       // If some are gone it was done, and what is left of it was refused: in a call of fewer, others would answer for them.
       if (rows.length === seqs.length) return { ...name, rows };
     }
-    const rows = await this.#nextRows();
-    if (rows.length === 0) return undefined;
-    const batch = { caller: this.#caller, sequence: ++this.#sequence, rows };
-    if (await table.record(this.#held, batch, LEASE)) return batch;
-    void this.#turns.stop();
-    onLost(shard);
-    return undefined;
-  }
-
-  async #nextRows(): Promise<OutboxRow[]> {
-    const rows = await this.#options.table.next(this.#held.shard, MOST_ROWS);
-    let characters = 0;
-    const end = rows.findIndex(({ body = '' }) => (characters += body.length) > MOST_CHARACTERS);
-    return end === -1 ? rows : rows.slice(0, Math.max(1, end));
+    // Another one each time: a batch whose recording has failed may be recorded all the same.
+    const name = { caller: this.#caller, sequence: ++this.#sequence };
+    const rows = await table.advance(this.#held, this.#done, name, LEASE);
+    this.#done = [];
+    if (!rows) {
+      void this.#turns.stop();
+      onLost(shard);
+      return undefined;
+    }
+    return rows.length > 0 ? { ...name, rows } : undefined;
   }
 
   async #relay(batch: Batch): Promise<void> {
     const { table, sender } = this.#options;
     const refused = await sender.send({ ...batch, rows: await this.#dated(batch.rows) });
+    if (refused.length === 0) {
+      this.#done = batch.rows;
+      return;
+    }
     const isRefused = new Set(refused.map(({ row }) => row.seq));
     // In this order: what is left after a crash in between is sent again, and refused again.
     await table.remove(
@@ -142,7 +146,7 @@ export class ShardRelay {
     const { table, log, events } = this.#options;
     const { seq, topic, id } = row;
     log.error(
-      `Row ${seq} of the outbox (message ${quoted(id)} of topic '${topic}') is refused and set aside: ${firstLine(error.message)}`,
+      `Row ${seq} of the outbox (message ${quoted(id)} of topic '${topic}') is refused and set aside: ${errorLine(error)}`,
     );
     events.emit('errors', { source: 'outbox', topic, id, error });
     await table.setAside(this.#held, row, error.message);
@@ -169,10 +173,7 @@ export class ShardRelay {
   #putOff(error: unknown): number {
     const { log, events } = this.#options;
     events.emit('errors', { source: 'outbox', error });
-    if (this.#pause === 0) {
-      const reason = isError(error) ? firstLine(error.message) : String(error);
-      log.warn(`The outbox waits (shard ${this.#held.shard}): ${reason}`);
-    }
+    if (this.#pause === 0) log.warn(`The outbox waits (shard ${this.#held.shard}): ${errorLine(error)}`);
     this.#pause = Math.min(Math.max(FIRST_PAUSE, this.#pause * 2), LONGEST_PAUSE);
     return this.#pause;
   }

@@ -2,7 +2,7 @@ import { ConfigurationError } from '../../errors/options.errors.js';
 import type { NewRow, OutboxRow } from './outbox-row.js';
 import { CANCEL, PUBLISH, RESCHEDULE } from './outbox-row.js';
 import type { OutboxValue } from './outbox-adapter.interface.js';
-import { placesOf, type Query, type Statements, textOf } from './statements.js';
+import { type Cells, numberOf, placesOf, type Query, type Statements, textOf } from './statements.js';
 import type { TableNames } from './table-names.js';
 
 /** Most rows of one statement: PostgreSQL takes 65,535 parameters, and a row has seven. */
@@ -13,11 +13,21 @@ const MAX_ERROR = 1000;
 
 const COLUMNS = 'seq, shard, kind, topic, message_key, message_id, due_at, body';
 
-/** Rows under one name: however often they are sent, Redis does once what they ask for. */
-export interface Batch {
+/** Most rows of a batch: as many as one call to Redis takes, since a call that had to be split would have other names. */
+const MOST_ROWS = 200;
+
+/** Most characters of a batch, unless one row has more. */
+const MOST_CHARACTERS = 500_000;
+
+/** Name of a batch. */
+export interface BatchName {
   /** Caller of the calls to Redis. */
   readonly caller: string;
   readonly sequence: number;
+}
+
+/** Rows under one name: however often they are sent, Redis does once what they ask for. */
+export interface Batch extends BatchName {
   readonly rows: readonly OutboxRow[];
 }
 
@@ -29,7 +39,7 @@ export interface ShardState {
   /** Whether its lease has ended, so that it can be taken. */
   readonly isFree: boolean;
   /** Batch that was recorded last. */
-  readonly batch: Omit<Batch, 'rows'> & { readonly seqs: readonly string[] };
+  readonly batch: BatchName & { readonly seqs: readonly string[] };
 }
 
 /** A shard as its owner has taken it. */
@@ -137,11 +147,6 @@ export class OutboxTable {
     await this.#statements.query(`UPDATE ${this.#names.shards} SET lease_until = 0 WHERE owner = ?`, [owner]);
   }
 
-  /** Returns the first rows of a shard that are visible by now. */
-  async next(shard: number, most: number): Promise<OutboxRow[]> {
-    return this.#rows('shard = ? ORDER BY seq LIMIT ' + most, [shard]);
-  }
-
   /** Returns those rows that are still in the shard. */
   async rowsOf(shard: number, seqs: readonly string[]): Promise<OutboxRow[]> {
     if (seqs.length === 0) return [];
@@ -168,36 +173,92 @@ export class OutboxTable {
   }
 
   /**
-   * Records a batch before anything of it is sent, and begins the lease anew.
+   * Removes rows that Redis has confirmed, and records the first of those that are visible by now as the next batch, before anything of it is
+   * sent. Begins the lease anew if there are any.
    *
-   * @returns whether the shard still belongs to its owner
+   * PostgreSQL does so in one statement, whose parts see the table as it was before. MySQL takes several, and another process must not find the
+   * next batch recorded while rows of the one before are left: it would take those for new.
+   *
+   * @param done rows of the batch before, until this has resolved
+   * @returns recorded rows; `undefined` if the shard does not belong to its owner any more
    */
-  async record(held: HeldShard, { caller, sequence, rows }: Batch, lease: number): Promise<boolean> {
-    const seqs = rows.map(({ seq }) => seq).join(',');
-    const { shard, owner, epoch } = held;
-    const isHeld = `shard = ? AND owner = ? AND epoch = ${digits(epoch)}`;
-    const returns = this.#statements.dialect === 'postgres';
-    const changed = await this.#statements.query(
-      `UPDATE ${this.#names.shards} SET caller = ?, sequence = ${sequence}, batch = ?, lease_until = ${this.#statements.now} + ${lease} ` +
-        `WHERE ${isHeld}${returns ? ' RETURNING shard' : ''}`,
-      [caller, seqs, shard, owner],
+  async advance(
+    held: HeldShard,
+    done: readonly OutboxRow[],
+    name: BatchName,
+    lease: number,
+  ): Promise<OutboxRow[] | undefined> {
+    return this.#statements.dialect === 'postgres'
+      ? this.#advanceAtOnce(held, done, name, lease)
+      : this.#advanceInSteps(held, done, name, lease);
+  }
+
+  async #advanceAtOnce(
+    held: HeldShard,
+    done: readonly OutboxRow[],
+    { caller, sequence }: BatchName,
+    lease: number,
+  ): Promise<OutboxRow[] | undefined> {
+    const { shard, owner } = held;
+    const isHeld = [shard, owner];
+    const gone = done.length > 0 ? `gone AS (${this.#removal(held, done)}), ` : '';
+    const rows = await this.#statements.query(
+      `WITH ${gone}next AS MATERIALIZED (${this.#first(shard, done)}), mine AS (` +
+        `UPDATE ${this.#names.shards} SET caller = ?, sequence = ${sequence}, ` +
+        `batch = (SELECT string_agg(seq::text, ',' ORDER BY seq) FROM next), lease_until = ${this.#statements.now} + ${lease} ` +
+        `WHERE ${recordable(held, sequence)} AND EXISTS (SELECT 1 FROM next) RETURNING shard) ` +
+        'SELECT next.*, (SELECT count(*) FROM mine) AS recorded FROM next ORDER BY seq',
+      [...(done.length > 0 ? isHeld : []), caller, ...isHeld, caller],
     );
-    if (returns) return changed.length > 0;
-    const found = await this.#statements.query(`SELECT shard FROM ${this.#names.shards} WHERE ${isHeld}`, [
-      shard,
-      owner,
+    return Number(rows[0]?.['recorded'] ?? 1) === 1 ? rows.map(toRow) : undefined;
+  }
+
+  async #advanceInSteps(
+    held: HeldShard,
+    done: readonly OutboxRow[],
+    { caller, sequence }: BatchName,
+    lease: number,
+  ): Promise<OutboxRow[] | undefined> {
+    const { shard, owner } = held;
+    const [found] = await Promise.all([
+      this.#statements.query(`${this.#first(shard, done)} ORDER BY seq`),
+      this.remove(held, done),
     ]);
-    return found.length > 0;
+    if (found.length === 0) return [];
+    const rows = found.map(toRow);
+    await this.#statements.query(
+      `UPDATE ${this.#names.shards} SET caller = ?, sequence = ${sequence}, batch = ?, lease_until = ${this.#statements.now} + ${lease} ` +
+        `WHERE ${recordable(held, sequence)}`,
+      [caller, rows.map(({ seq }) => seq).join(','), shard, owner, caller],
+    );
+    const recorded = await this.#statements.query(
+      `SELECT shard FROM ${this.#names.shards} WHERE ${heldBy(held)} AND caller = ? AND sequence = ${sequence}`,
+      [shard, owner, caller],
+    );
+    return recorded.length > 0 ? rows : undefined;
+  }
+
+  /**
+   * Selects the first rows of a shard, but for some, as many as a batch may have. The bound below and the order by both columns of the index
+   * let PostgreSQL walk along it: a table whose rows are short-lived has no statistics, and with `shard = 0` it would sort all that wait.
+   */
+  #first(shard: number, without: readonly OutboxRow[]): string {
+    const others = without.length > 0 ? ` AND seq NOT IN (${seqsOf(without)})` : '';
+    return (
+      `SELECT * FROM (SELECT ahead.*, row_number() OVER (ORDER BY seq) AS place, sum(char_length(body)) OVER (ORDER BY seq) AS length ` +
+      `FROM (SELECT ${COLUMNS} FROM ${this.#names.rows} WHERE shard >= ${shard}${others} ORDER BY shard, seq LIMIT ${MOST_ROWS}) AS ahead ` +
+      `WHERE shard = ${shard}) AS counted WHERE place = 1 OR length IS NULL OR length <= ${MOST_CHARACTERS}`
+    );
   }
 
   /** Removes rows that Redis has confirmed. */
   async remove(held: HeldShard, rows: readonly OutboxRow[]): Promise<void> {
     if (rows.length === 0) return;
-    const seqs = rows.map(({ seq }) => digits(seq)).join(', ');
-    await this.#statements.query(`DELETE FROM ${this.#names.rows} WHERE seq IN (${seqs}) AND ${this.#isHeld(held)}`, [
-      held.shard,
-      held.owner,
-    ]);
+    await this.#statements.query(this.#removal(held, rows), [held.shard, held.owner]);
+  }
+
+  #removal(held: HeldShard, rows: readonly OutboxRow[]): string {
+    return `DELETE FROM ${this.#names.rows} WHERE seq IN (${seqsOf(rows)}) AND ${this.#isHeld(held)}`;
   }
 
   /** Sets a row aside that Redis refuses, so that it holds up no other. */
@@ -208,8 +269,8 @@ export class OutboxTable {
     );
   }
 
-  #isHeld({ epoch }: HeldShard): string {
-    return `EXISTS (SELECT 1 FROM ${this.#names.shards} WHERE shard = ? AND owner = ? AND epoch = ${digits(epoch)})`;
+  #isHeld(held: HeldShard): string {
+    return `EXISTS (SELECT 1 FROM ${this.#names.shards} WHERE ${heldBy(held)})`;
   }
 
   async #rows(condition: string, parameters: readonly OutboxValue[]): Promise<OutboxRow[]> {
@@ -217,17 +278,38 @@ export class OutboxTable {
       `SELECT ${COLUMNS} FROM ${this.#names.rows} WHERE ${condition}`,
       parameters,
     );
-    return rows.map((row) => ({
-      seq: String(row['seq']),
-      shard: Number(row['shard']),
-      kind: Number(row['kind']),
-      topic: String(row['topic']),
-      key: textOf(row['message_key']),
-      id: String(row['message_id']),
-      dueAt: row['due_at'] === null ? undefined : Number(row['due_at']),
-      body: textOf(row['body']),
-    }));
+    return rows.map(toRow);
   }
+}
+
+function toRow(row: Cells): OutboxRow {
+  return {
+    seq: String(row['seq']),
+    shard: Number(row['shard']),
+    kind: Number(row['kind']),
+    topic: String(row['topic']),
+    key: textOf(row['message_key']),
+    id: String(row['message_id']),
+    dueAt: numberOf(row['due_at']),
+    body: textOf(row['body']),
+  };
+}
+
+/** Whether a row of shards belongs to its owner. Takes shard and owner as parameters. */
+function heldBy({ epoch }: HeldShard): string {
+  return `shard = ? AND owner = ? AND epoch = ${digits(epoch)}`;
+}
+
+/**
+ * Whether a batch can be recorded there: not over a later one of the same caller, should a statement whose connection was lost arrive after the
+ * next. Takes shard, owner and caller as parameters.
+ */
+function recordable(held: HeldShard, sequence: number): string {
+  return `${heldBy(held)} AND (caller IS NULL OR caller <> ? OR sequence < ${sequence})`;
+}
+
+function seqsOf(rows: readonly OutboxRow[]): string {
+  return rows.map(({ seq }) => digits(seq)).join(', ');
 }
 
 /** Numbers that were read from the table are put into statements as they are: each library has its own way to pass many. */

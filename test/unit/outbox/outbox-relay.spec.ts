@@ -40,9 +40,11 @@ function open(recorded: readonly string[] = []) {
     },
     renew: async () => void told.push('renewed'),
     release: async () => void told.push('released'),
-    next: async () => stored(),
+    advance: async (held: { epoch: string }, done: Batch['rows']) => {
+      rows.splice(0, done.length);
+      return held.epoch === state.epoch ? stored() : undefined;
+    },
     rowsOf: async (_: number, seqs: readonly string[]) => stored().filter(({ seq }) => seqs.includes(seq)),
-    record: async (held: { epoch: string }) => held.epoch === state.epoch,
     remove: async (_: unknown, done: Batch['rows']) => void rows.splice(0, done.length),
   };
   let hear: ((signal: SessionSignal) => void) | undefined;
@@ -54,8 +56,10 @@ function open(recorded: readonly string[] = []) {
       return async () => void told.push('unsubscribed');
     },
   };
+  let onSend: (() => Promise<void>) | undefined;
   const sender = {
     send: async (batch: Batch) => {
+      await onSend?.();
       sent.push(`${batch.sequence}: ${batch.rows.map(({ id }) => id).join()}`);
       return [];
     },
@@ -63,7 +67,16 @@ function open(recorded: readonly string[] = []) {
   const { log, events } = testContext({ broker, clock });
   const relay = new OutboxRelay({ broker, clock, log, events, sender, table: table as unknown as OutboxTable });
   const lose = (): void => void (state = { ...state, owner: 'other', epoch: '99' });
-  return { relay, clock, rows, sent, told, lose, hear: (signal: SessionSignal) => hear?.(signal) };
+  return {
+    relay,
+    clock,
+    rows,
+    sent,
+    told,
+    lose,
+    hear: (signal: SessionSignal) => hear?.(signal),
+    whileSending: (run: () => Promise<void>) => void (onSend = run),
+  };
 }
 
 it('takes a free shard, sends what it has, and looks again when a commit is told, or after a second', async () => {
@@ -78,18 +91,18 @@ it('takes a free shard, sends what it has, and looks again when a commit is told
   expect(sent).toEqual([]);
   relay.committed(0);
   await turns(20);
-  expect(sent.splice(0)).toEqual(['2: c']);
+  expect(sent.splice(0)).toEqual(['3: c']);
 
   rows.push('d');
   const signal = decodeSessionSignal(encodeSessionSignal({ kind: 'outbox', shard: 0 }));
   hear(signal as SessionSignal);
   await turns(20);
-  expect(sent.splice(0)).toEqual(['3: d']);
+  expect(sent.splice(0)).toEqual(['5: d']);
 
   rows.push('e');
   await clock.advance(1000);
   await turns(20);
-  expect(sent).toEqual(['4: e']);
+  expect(sent).toEqual(['7: e']);
   await relay.stop();
 });
 
@@ -128,4 +141,19 @@ it('renews its leases, and releases them at the end', async () => {
   await relay.stop();
   await relay.stop();
   expect(told).toEqual(['renewed', 'unsubscribed', 'released']);
+});
+
+it('removes what Redis has confirmed before it ends', async () => {
+  const { relay, rows, sent, whileSending } = open();
+  let stopping: Promise<void> | undefined;
+  whileSending(async () => {
+    stopping ??= relay.stop();
+    await turns(10);
+  });
+  rows.push('a', 'b');
+  relay.start();
+  await turns(30);
+  await stopping;
+  expect(sent).toEqual(['1: a,b']);
+  expect(rows).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { isError } from '../../../checks/kinds.js';
+import { errorText } from '../../../log.js';
 import type { DoctorFinding } from '../../../store/inspection.interface.js';
 import type { InspectedNode, InspectedServer } from './inspected-server.js';
 
@@ -29,10 +29,9 @@ export function error(message: string, advice: string): Judgement {
 
 /** Returns the judgement of a check that could not be made. */
 export function unknown(address: string, reason: unknown): Judgement {
-  const text = isError(reason) ? reason.message : String(reason);
   return {
     level: 'unknown',
-    message: `Redis at ${address}: unknown, since it does not tell (${text}).`,
+    message: `Redis at ${address}: unknown, since it does not tell (${errorText(reason)}).`,
     advice: 'Allow the user of Redis what was refused, or look it up where this Redis is managed.',
   };
 }
