@@ -19,7 +19,16 @@ import { localBin, run, runQuietly } from './setup/run.mjs';
 const SEEDS = 6;
 
 /** The files and folders that a copy needs, and for a spec file besides. */
-const PARTS = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts', 'lib', 'tools', 'dist-test'];
+const PARTS = [
+  'package.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'scripts',
+  'lib',
+  'tools',
+  'clients',
+  'dist-test',
+];
 const PARTS_FOR_SPECS = ['test', 'vitest.config.ts'];
 
 await runScript(async () => {

@@ -51,6 +51,8 @@ export function textWith({ text, comments }, replacements) {
   const replaced = new Map(comments.map(({ range }) => [range, '']));
   for (const [range, other] of replacements) replaced.set(range, other);
   for (const [[start, end], other] of [...replaced].toSorted(([a], [b]) => a[0] - b[0])) {
+    // A comment within what goes.
+    if (start < from) continue;
     result += text.slice(from, start) + other;
     from = end;
   }

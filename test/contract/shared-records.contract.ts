@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { ClaimedMessage } from '../../lib/store/deliveries/claim.js';
+import type { NewMessage } from '../../lib/store/messages/publish.js';
 import type { Position } from '../../lib/store/messages/stored-message.js';
 import {
   ACK,
@@ -157,6 +158,94 @@ export function sharedRecordsContract(it: BrokerTest): void {
         { storedId: 'b', dueAt: 2, delivery: 2 },
       ]);
       expect((await bed.claim()).messages).toMatchObject([{ storedId: 'c', dueAt: 3, delivery: 2 }]);
+    });
+
+    describe('in an ordered topic', () => {
+      const [HEAD, OTHER, BEHIND, LAST] = ['a', 'b', 'c\0a', 'd\0a'] as const;
+
+      /** The heads of two keys share a record, and a message of one of them waits. */
+      async function withHeads(bed: BrokerBed, fields: Partial<NewMessage> = {}): Promise<ClaimedMessage[]> {
+        bed.order = 'continue';
+        await bed.publishAll([HEAD, OTHER].map((id) => message(id)));
+        const { messages } = await bed.claim({ sharesFrom: 1 });
+        expect(messages.map(isShared)).toEqual([true, true]);
+        await bed.publishAll([message(BEHIND, fields)]);
+        return messages;
+      }
+
+      it.for([
+        { name: 'by itself', fields: { onDuplicate: 'ignore', maxWait: LONG } },
+        { name: 'with others', fields: { onDuplicate: 'impossible' } },
+        { name: 'and due earlier', fields: { onDuplicate: 'impossible', due: { at: 1 } } },
+      ] as const)('let a message wait that is published $name', async ({ fields }, { bed }) => {
+        const succeeded = await withHeads(bed, fields);
+        expect(await bed.get(BEHIND)).toMatchObject({ blockedBy: HEAD });
+        expect((await bed.claim({ sharesFrom: 1 })).messages).toEqual([]);
+        expect(await bed.claim({ succeeded, sharesFrom: 1 })).toMatchObject({
+          ended: ['settled', 'settled'],
+          messages: [{ storedId: BEHIND }],
+        });
+      });
+
+      it('keep their key if they come again', async ({ bed }) => {
+        const [head, other] = (await withHeads(bed)) as [ClaimedMessage, ClaimedMessage];
+        await bed.settleAll([
+          [head, RETRY_LATER],
+          [other, ACK],
+        ]);
+        expect((await bed.claim()).messages).toEqual([]);
+        expect(await bed.get(BEHIND)).toMatchObject({ blockedBy: HEAD });
+      });
+
+      it('let those that are moved wait, too', async ({ bed }) => {
+        const succeeded = await withHeads(bed);
+        await bed.publishAll([message(LAST)]);
+        await bed.reschedule(BEHIND, { at: 1 });
+        expect(await bed.get(BEHIND)).toMatchObject({ blockedBy: HEAD, at: 1 });
+        expect((await bed.claim({ succeeded })).messages).toMatchObject([{ storedId: BEHIND }]);
+      });
+
+      it('let the next one come for each that is done, in any number of keys', async ({ bed }) => {
+        bed.order = 'continue';
+        const keys = Array.from({ length: 40 }, (_, i) => `k${String(i).padStart(2, '0')}`);
+        const behind = ['x', 'y', 'z'];
+        const lined = keys.flatMap((key, i) => behind.slice(0, i % 4).map((id) => `${id}\0${key}`));
+        await bed.publishAll([...keys, ...lined].map((id) => message(id, { onDuplicate: 'impossible' })));
+        const turns: string[][] = [];
+        let succeeded: ClaimedMessage[] = [];
+        do {
+          succeeded = (await bed.claim({ succeeded, sharesFrom: 1 })).messages;
+          turns.push(succeeded.map(({ storedId }) => storedId).toSorted());
+        } while (succeeded.length > 0);
+        expect(turns).toEqual([keys, ...behind.map((id) => lined.filter((one) => one.startsWith(id)).toSorted()), []]);
+        expect(await bed.stats()).toMatchObject({ scheduled: 0, blocked: 0, inFlight: 0 });
+      });
+    });
+
+    describe('with limits of keys', () => {
+      const [ONE, TWO, OTHER] = ['a\0k', 'b\0k', 'other'] as const;
+
+      it('count against what is in flight, until they have ended', async ({ bed }) => {
+        const limited = { keyLimits: { inFlight: 1 }, sharesFrom: 1 };
+        await bed.publishAll([ONE, OTHER].map((id) => message(id)));
+        const { messages: succeeded } = await bed.claim(limited);
+        expect(succeeded.map(isShared)).toEqual([true, true]);
+        await bed.publishAll([message(TWO)]);
+        for (let claims = 0; claims < 10; claims++) expect((await bed.claim(limited)).messages).toEqual([]);
+        expect((await bed.claim({ ...limited, succeeded })).messages).toMatchObject([{ storedId: TWO }]);
+      });
+
+      it('share it with those alone that may begin', async ({ bed }) => {
+        const limited = { keyLimits: { rate: { max: 1, per: LONG } }, sharesFrom: 1 };
+        await bed.publishAll([ONE, TWO, OTHER].map((id, i) => message(id, { due: { at: i + 1 } })));
+        const { messages } = await bed.claim(limited);
+        expect(messages.map(isShared)).toEqual([true, true]);
+        expect(messages).toMatchObject([
+          { storedId: ONE, dueAt: 1 },
+          { storedId: OTHER, dueAt: 3 },
+        ]);
+        expect((await bed.claim(limited)).messages).toEqual([]);
+      });
     });
   });
 }

@@ -119,10 +119,9 @@ describe('nestjsClsOutbox', () => {
     @Module({ providers: [{ provide: 'db', useValue: value }], exports: ['db'] })
     class Db {}
     const plugins = [new ClsPluginTransactional({ imports: [Db], adapter: adapter as never })];
-    const app = await NestFactory.createApplicationContext(
-      { module: class {}, imports: [Db, ClsModule.forRoot({ global: true, plugins })] },
-      { logger: false },
-    );
+    @Module({ imports: [Db, ClsModule.forRoot({ global: true, plugins })] })
+    class App {}
+    const app = await NestFactory.createApplicationContext(App, { logger: false });
     closing.unshift(async () => app.close());
     return nestjsClsSubject(app.get(TransactionHost), below);
   }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import type { ClaimedMessage } from '../../lib/store/deliveries/claim.js';
 import type { TopicOrder } from '../../lib/store/fleet/topic-config.js';
 import type { NewMessage } from '../../lib/store/messages/publish.js';
 import { ACK, DEAD, FAILURE, LONG, LONG_AGO, RETRY_LATER, message } from '../support/broker/broker-bed.js';
@@ -24,6 +25,11 @@ describe('what is damaged of the order in Redis', () => {
     await bed.broker.messages.publish(bed.partition, bed.nextCall(), messages, { order });
   }
 
+  async function ack(messages: readonly ClaimedMessage[]): Promise<void> {
+    const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome: ACK }));
+    await bed.broker.deliveries.settle(bed.partition, bed.nextCall(), settlements);
+  }
+
   /** Claims and acknowledges until nothing is due any more; what one claim brings is one entry. */
   async function handled(): Promise<string[][]> {
     const claims: string[][] = [];
@@ -32,8 +38,7 @@ describe('what is damaged of the order in Redis', () => {
       if (messages.length === 0 && nextAt > LONG_AGO) return claims;
       if (messages.length === 0) continue;
       claims.push(messages.map(({ storedId }) => storedId));
-      const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome: ACK }));
-      await bed.broker.deliveries.settle(bed.partition, bed.nextCall(), settlements);
+      await ack(messages);
     }
   }
 
@@ -105,6 +110,60 @@ describe('what is damaged of the order in Redis', () => {
 
     expect((await handled()).flat().toSorted()).toEqual(LINE.toSorted());
     await nothingIsLeft();
+  });
+
+  it.each([
+    { what: 'is no time', place: 'x'.repeat(32) },
+    { what: 'has no digits', place: '' },
+    { what: 'is of another due time', place: '1'.padStart(16, '0') + '2'.padStart(16, '0') },
+  ])('the place in a queue $what: nothing is lost', async ({ place }) => {
+    await publish(LINE.slice(0, 2));
+    const [entry = ''] = await bed.redis.zrange(bed.keys.queues, '0', '-1');
+    await bed.redis.zrem(bed.keys.queues, entry);
+    await bed.redis.zadd(bed.keys.queues, 0, `k\0${place}${SECOND}`);
+
+    expect(await handled()).toEqual(inTurn(HEAD, SECOND));
+    await nothingIsLeft();
+  });
+
+  it('the next one of a queue is not blocked, and something else is: it comes all the same', async () => {
+    await publish(LINE.slice(0, 2));
+    const { messages } = await bed.claimant.claim();
+    await bed.redis.zrem(bed.keys.blocked, SECOND);
+    await bed.redis.zadd(bed.keys.blocked, LONG_AGO, 'nothing');
+    await ack(messages);
+
+    expect(await handled()).toEqual([[SECOND]]);
+  });
+
+  it('the next one of a queue is no message, and something else is blocked: the one behind it comes', async () => {
+    await publish(LINE.slice(0, 2));
+    const { messages } = await bed.claimant.claim();
+    await bed.redis.zadd(bed.keys.queues, 0, `k\0${'0'.repeat(32)}nothing\0k`);
+    await bed.redis.zadd(bed.keys.blocked, LONG_AGO, 'nothing');
+    await ack(messages);
+
+    expect(await handled()).toEqual([[SECOND]]);
+    await nothingIsLeft();
+  });
+
+  it('a head is gone while deliveries share a record: the next one takes its place', async () => {
+    await publish(['other']);
+    await bed.claimant.claim({ sharesFrom: 1 });
+    await publish([HEAD]);
+    await bed.redis.zrem(bed.keys.scheduled, HEAD);
+    await publish([SECOND]);
+
+    expect(await bed.claimant.claim()).toMatchObject({ messages: [], repaired: 1, nextAt: LONG_AGO });
+    expect(await handled()).toEqual([[SECOND]]);
+  });
+
+  it('a message in flight is said to be blocked: it is not delivered twice', async () => {
+    await publish([HEAD]);
+    await bed.claimant.claim({ sharesFrom: 1 });
+    await bed.redis.zadd(bed.keys.blocked, LONG_AGO, HEAD);
+
+    expect(await handled()).toEqual([]);
   });
 
   it('an entry of `blocked` is no message, or one of another state: it is removed', async () => {

@@ -60,6 +60,21 @@ describe('a record that deliveries share, in Redis', () => {
     ]);
   });
 
+  it.each([
+    { what: 'all of them', acked: [0, 1, 2, 3] },
+    { what: 'some', acked: [0, 1] },
+  ])('does not end one that was published anew and waits for another of its key: $what end', async ({ acked }) => {
+    const claimed = await claimShared();
+    await bed.redis.hset(bed.keys.places, 'mode', 'continue', 'head:b', 'x\0b', 'place:b', '1 0');
+    await bed.redis.zadd(bed.keys.blocked, LONG_AGO, 'b');
+
+    expect(await ack(acked.map((i) => claimed[i] as ClaimedMessage))).toEqual(
+      acked.map((i) => (i === 1 ? 'stale' : 'settled')),
+    );
+    expect(await bed.redis.zscore(bed.keys.blocked, 'b')).toBe(String(LONG_AGO));
+    expect(await bed.redis.hexists(bed.keys.messages, 'b')).toBe(1);
+  });
+
   it.each(['', 'nonsense', '4 \0\0', '4 1,2\0\0a', '0 \0\0\0\0', 'x 1,1,1,1\0\0a\0\0b\0\0c\0\0d\0\0'])(
     'breaks nothing if it is damaged: %j',
     async (record) => {

@@ -89,12 +89,12 @@ end
 local number_before = math.max(highest, known)
 local token_start = string.sub(owner_start, 1, -2) .. '.'
 
--- Messages looked at together, most such looks, and most looks at those whose lease has ended.
-local CHUNK, ROUNDS, ENDED_ROUNDS = 100, 4, 3
+-- Messages looked at together, and most such looks, the last of which is not at those whose lease has ended.
+local CHUNK, ROUNDS = 100, 4
 -- nil if none of its deliveries can share a record.
 local least_shared = tonumber(shares_from)
-if order_mode or is_once or least_shared and most < least_shared then least_shared = nil end
-local reads_shared = least_shared or is_lease_over or is_repeat or string.find(tokens, '+', 1, true)
+if is_once or least_shared and most < least_shared then least_shared = nil end
+local reads_shared = order_mode or least_shared or is_lease_over or is_repeat or string.find(tokens, '+', 1, true)
 -- @use count (add, counted)
 -- @use record
 -- @use shared-records if reads_shared
@@ -174,7 +174,7 @@ local rounds, has_records = 0, has_errors
 -- Its modules make no functions, unless records have to be read: that would take longer than all that most claims do here.
 while may_deliver and taken < most and bytes < max_bytes and rounds < ROUNDS do
   rounds = rounds + 1
-  if rounds > ENDED_ROUNDS then ended_ids = nil end
+  if rounds == ROUNDS then ended_ids = nil end
   -- @use claim-next (is_last)
   -- @use claim-deliver
   if is_last and not ended_ids then break end

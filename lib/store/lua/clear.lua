@@ -3,7 +3,7 @@
 -- KEYS  set ZSET (scheduled or dead), messages HASH, deliveries HASH, errors HASH, keyed ZSET, meta HASH,
 --       scheduled ZSET, inflight ZSET, dead ZSET, blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, finished ZSET, endings HASH,
 --       tags HASH, tagged ZSET,
---       answered STRING (the caller's latest call)
+--       answered STRING (the caller's latest call), claims HASH
 -- ARGV  wake_command, channel, sequence, counter (of meta, that counts those that are cancelled; '' if they are dead)
 -- Reply {now_us, removed, 1 there may be more | 0 these were the last}
 -- Roles operator

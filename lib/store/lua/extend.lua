@@ -1,6 +1,6 @@
 -- Renews leases.
 --
--- KEYS  inflight ZSET, scheduled ZSET, deliveries HASH, answered STRING (the caller's latest call), claims HASH
+-- KEYS  inflight ZSET, scheduled ZSET, deliveries HASH, answered STRING (the caller's latest call), claims HASH, blocked ZSET
 -- ARGV  sequence, lease (ms), ... (2 a delivery: stored id, token)
 -- Reply {now_us, one digit a delivery: 1 extended, 0 lost, 2 the message was cancelled}
 -- Roles consumer

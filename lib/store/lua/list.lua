@@ -1,6 +1,6 @@
 -- Lists messages of one state in order of their scores, equal ones in order of the bytes of their stored ids.
 --
--- KEYS  set ZSET (scheduled, inflight or dead), messages HASH, deliveries HASH, errors HASH, keyed ZSET, scheduled ZSET, claims HASH
+-- KEYS  set ZSET (scheduled, inflight or dead), messages HASH, deliveries HASH, errors HASH, keyed ZSET, scheduled ZSET, claims HASH, blocked ZSET
 -- ARGV  limit, max_bytes (after which to stop), since (lowest score; '-inf' for all),
 --       till (end of the scores, itself not included; 'now' for all up to now, 'inf' for all),
 --       fields (letters: e envelope, d deliveries, attempts and due time of the latest delivery, f failure),

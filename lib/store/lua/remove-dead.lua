@@ -2,7 +2,7 @@
 --
 -- KEYS  dead ZSET, messages HASH, deliveries HASH, errors HASH, keyed ZSET,
 --       scheduled ZSET, inflight ZSET, blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, meta HASH, tags HASH, tagged ZSET,
---       answered STRING (the caller's latest call)
+--       answered STRING (the caller's latest call), claims HASH
 -- ARGV  wake_command, channel, sequence, ... (2 a dead letter: stored id, its death, epoch ms)
 -- Reply {now_us, one digit a dead letter: 1 removed, 0 there is none of that death}
 -- Roles operator

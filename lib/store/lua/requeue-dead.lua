@@ -1,7 +1,7 @@
 -- Schedules dead letters again, with no attempt spent. Deliveries count on, and the last failure is kept.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
---       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, tags HASH, tagged ZSET, answered STRING (the caller's latest call)
+--       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, tags HASH, tagged ZSET, answered STRING (the caller's latest call), claims HASH
 -- ARGV  wake_command, channel, sequence, delay (ms),
 --       ... (3 a dead letter: stored id, its death, epoch ms, an envelope in place of the stored one or '')
 -- Reply {now_us, one digit a dead letter: 1 requeued, 0 there is none of that death}

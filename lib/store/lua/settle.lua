@@ -32,7 +32,7 @@ local asked = redis.call('HMGET', meta, 'finished', 'tagged')
 -- @use finish
 local order_mode = redis.call('HGET', places, 'mode')
 -- Mostly deliveries have only succeeded, in a topic without an order, and such a call does without what only others need.
-local reads_keys, reads_shared = order_mode or outcomes ~= 'a', string.find(tokens, '+', 1, true)
+local reads_keys, reads_shared = order_mode or outcomes ~= 'a', order_mode or string.find(tokens, '+', 1, true)
 -- @use shared-records if reads_shared
 -- @use heads if reads_keys
 -- @use queues if order_mode

@@ -2,7 +2,7 @@
 --
 -- KEYS  dead ZSET, messages HASH, deliveries HASH, errors HASH, keyed ZSET,
 --       scheduled ZSET, inflight ZSET, blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, meta HASH, tags HASH, tagged ZSET,
---       answered STRING (the caller's latest call)
+--       answered STRING (the caller's latest call), claims HASH
 -- ARGV  wake_command, channel, sequence, max_age (ms, -1 for any), max_count (-1 for any)
 -- Reply {now_us, removed, next ms}
 --       next: when to call again; -1 if nothing is left that will expire

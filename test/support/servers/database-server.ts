@@ -161,7 +161,7 @@ export class DatabaseServer {
       const db = pool instanceof Pool ? drizzlePg({ client: pool }) : drizzleMysql({ client: pool });
       return {
         subject: drizzleSubject(db, isPostgres ? 'postgres' : 'mysql'),
-        close: async () => void (await pool.end()),
+        close: async () => pool.end(),
       };
     }
     const { user: username, ...where } = connection;

@@ -55,7 +55,7 @@ describe('a Lua script', () => {
   it('has each module once, behind what that uses, and keeps to itself what nobody lists', () => {
     const modules = {
       ids: '-- Ids.\n-- @exports MOST, first, last\n-- @needs owner\n\nlocal MOST = 1\nlocal first, last = owner, MOST\n',
-      tags: '-- Tags.\n-- @exports tag, spare\n-- @use ids (first)\n\nlocal tag = first\nlocal function spare() end\n',
+      tags: '-- Tags.\n-- @exports tag, spare\n-- @use ids (first)\n\nlocal tag = first\nlocal function spare()\n  -- Nothing.\nend\n',
     };
 
     expect(body('-- @use tags (tag)\n-- @use ids (first)\nreturn { tag, first }', modules).source).toBe(

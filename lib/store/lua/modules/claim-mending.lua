@@ -1,7 +1,8 @@
 -- Finds what another program has written, or a limit that has changed, by checking a little of what is held back.
--- @needs inflight, deliveries, dead, blocked, queues, places, running, resting, most, CHUNK, repaired
+-- @needs inflight, deliveries, claims, dead, blocked, queues, places, running, resting, most, CHUNK, repaired
 -- @use now (now_us)
 -- @use times (to_time)
+-- @use shared-records (is_shared)
 -- @use record (parse_record)
 -- @use envelopes (has_envelope)
 -- @use heads (head_field, key_of)
@@ -16,6 +17,8 @@
 
 -- Number of blocked messages that a claim tries.
 local TRIED = 3
+-- To look into the shared records costs as much as a claim, so those that find messages do it now and then.
+local looks = taken == 0 or now_us % 8 == 0
 
 -- Sets a foreign score at one end to 0: ranges by bytes have no meaning unless all scores are the same.
 local function mend_score(range)
@@ -32,7 +35,7 @@ local function is_in_line(id, due)
   if not nth or not redis.call('ZSCORE', queues, in_queue(id, due, nth)) then return false end
   local key = key_of(id)
   local head = redis.call('HGET', places, head_field(key))
-  if head and leads(head, key) then return true end
+  if head and leads(head, key, looks) then return true end
   repaired = repaired + 1
   return promote(key) ~= nil
 end
@@ -51,7 +54,7 @@ local function try_blocked()
       redis.call('ZREM', blocked, id)
       local _, delivered = parse_record(redis.call('HGET', deliveries, id))
       -- An id that is no message, or is in another set as well, was put here by another program.
-      if has_envelope(id) and not leads(id, key_of(id)) then line_up(id, to_time(score), delivered) end
+      if has_envelope(id) and not leads(id, key_of(id), true) then line_up(id, to_time(score), delivered) end
       repaired = repaired + 1
     end
   end
@@ -77,7 +80,7 @@ local function try_parked()
     if score and not redis.call('ZSCORE', queues, in_queue(id, to_time(score), 0)) then
       redis.call('ZREM', blocked, id)
       -- An id that is no message, or is in another set as well, was put here by another program.
-      local is_elsewhere = redis.call('ZSCORE', inflight, id) or redis.call('ZSCORE', dead, id)
+      local is_elsewhere = redis.call('ZSCORE', inflight, id) or redis.call('ZSCORE', dead, id) or is_shared(id)
       if has_envelope(id) and not is_elsewhere then line_up(id, to_time(score)) end
       repaired = repaired + 1
     elseif score and (not has_keys or may_begin_of(id)) then
@@ -92,7 +95,8 @@ local function try_running()
   local entries = count > 0 and redis.call('ZRANGE', running, now_us % count, now_us % count + TRIED - 1) or {}
   for i = 1, #entries do
     local key, id = string.match(entries[i], '^(%Z*)%z(.*)$')
-    if not id or not redis.call('ZSCORE', inflight, id) then
+    local is_running = id and (redis.call('ZSCORE', inflight, id) or (looks and is_shared(id) or not looks and redis.call('HLEN', claims) > 0))
+    if not is_running then
       redis.call('ZREM', running, entries[i])
       if key then take_back(key, 1) end
       repaired = repaired + 1

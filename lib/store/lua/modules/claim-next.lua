@@ -55,5 +55,6 @@ elseif count > 0 then
   if has_keys then
     redis.call('ZREMRANGEBYRANK', scheduled, 0, count - 1)
     ids, dues = permitted(ids, dues)
+    if #ids < count then listed = table.concat(dues, ',') end
   end
 end

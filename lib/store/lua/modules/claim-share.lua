@@ -1,6 +1,8 @@
 -- Makes deliveries that share a record.
 -- @exports shared, deliver_shared
 -- @needs least_shared, scheduled, inflight, messages, claims, token_start, deadline, number
+-- @use claim-mode (has_keys)
+-- @use key-limits (note_delivery)
 -- @use shared-records (GAP)
 -- @use finished (keeps)
 -- @use claim-reply (HEAD, reply, announced, taken, bytes)
@@ -10,7 +12,7 @@ local MOST = 64
 
 -- Of each record, with commas: the place of its first message among those of the answer, from 0, and how many it has.
 local shared = {}
--- Makes deliveries of the first messages of `scheduled`, which have no records; `dues` are their due times, with commas. Returns whether it
+-- Makes deliveries of messages, the first ones of `scheduled` or just taken from there, which have no records; `dues` are their due times, with commas. Returns whether it
 -- has. Finished messages are copied from records of their own.
 local deliver_shared
 if least_shared and not keeps then
@@ -21,7 +23,11 @@ if least_shared and not keeps then
       if not envelopes[i] then return false end
     end
     local field = token_start .. string.format('%d', number + 1)
-    redis.call('ZREMRANGEBYRANK', scheduled, 0, #ids - 1)
+    if has_keys then
+      for i = 1, #ids do note_delivery(ids[i], true) end
+    else
+      redis.call('ZREMRANGEBYRANK', scheduled, 0, #ids - 1)
+    end
     redis.call('ZADD', inflight, deadline, '\0' .. field)
     redis.call('HSET', claims, field, #ids .. ' ' .. dues .. GAP .. table.concat(ids, GAP) .. GAP)
     shared[#shared + 1] = taken .. ',' .. #ids

@@ -10,8 +10,8 @@ local has_errors = redis.call('HLEN', errors) > 0
 
 local function forget(ids, keeps_names, own)
   if #ids == 0 then return end
-  -- Searches all ids at once for those with a key of their own: mostly there are none.
-  if not keeps_names and string.find(table.concat(ids), '\0', 1, true) then
+  -- Searches all ids at once for those with a key of their own: mostly there are none, or the first one has one.
+  if not keeps_names and (string.find(ids[1], '\0', 1, true) or string.find(table.concat(ids), '\0', 1, true)) then
     local with_key = {}
     for i = 1, #ids do
       if string.find(ids[i], '\0', 1, true) then with_key[#with_key + 1] = ids[i] end

@@ -6,6 +6,7 @@
 -- @use record (NO_TOKEN, parse_record, format_record)
 -- @use rate-log (read_log, add_to_log, format_log)
 -- @use heads (head_field, key_of)
+-- @use long-entry (MANY, LONG_ENTRY)
 -- @use queues (in_queue)
 -- @use limits (take_back)
 -- @use claim-terms (key_max, key_rate, key_window, key_lead, key_slack, key_ahead)
@@ -13,6 +14,8 @@
 
 -- Number of keys that have rested long enough at which a claim looks.
 local CHUNK_OF_KEYS = 100
+-- All that is in flight is read, and not what is of each key, while it is so little a key.
+local FEW = 2
 local load_states, permitted, may_come_again, may_begin_of, note_delivery, has_ended, wake_keys, store_states, next_rest
 -- Time under which deliveries that are granted now stand in the logs; 0 if keys have no rate.
 local granted_at = 0
@@ -29,12 +32,29 @@ if has_keys then
 
   -- By key: the number of deliveries that can begin now by its rate (`free`), and of more that can be in flight (`room`).
   local states, must_store = {}, {}
-  local running_members = {}
+  local ANY = math.huge
+  -- The keys of messages that were looked at.
+  local key_by_id = {}
+  local running_members = { '0', LONG_ENTRY }
 
-  local function set_room(key, state)
+  -- `others`: how many are in flight, by key; nil if that is to be asked for.
+  local function set_room(key, state, others)
     if key_max == 0 then return end
-    local others = redis.call('ZLEXCOUNT', running, '[' .. key .. '\0', '(' .. key .. '\1')
-    state.room = math.max(0, key_max - others - state.begun)
+    local running_now
+    if others then running_now = others[key] or 0 else running_now = redis.call('ZLEXCOUNT', running, '[' .. key .. '\0', '(' .. key .. '\1') end
+    state.room = math.max(0, key_max - running_now - state.begun)
+  end
+
+  -- Returns how many deliveries are in flight of each key; nil if it costs less to ask for each of `key_count` keys.
+  local function count_running(key_count)
+    local count = redis.call('ZCARD', running)
+    if count > FEW * key_count then return nil end
+    local counts = {}
+    for _, entry in ipairs(count > 0 and redis.call('ZRANGE', running, '0', '-1') or {}) do
+      local key = string.match(entry, '^(%Z*)%z')
+      if key then counts[key] = (counts[key] or 0) + 1 end
+    end
+    return counts
   end
 
   -- Loads the states of the keys of these messages, or of these keys.
@@ -42,6 +62,7 @@ if has_keys then
     local keys, is_listed = {}, {}
     for i = 1, #ids do
       local key = key_of(ids[i])
+      key_by_id[ids[i]] = key
       if not states[key] and not is_listed[key] then
         is_listed[key] = true
         keys[#keys + 1] = key
@@ -49,18 +70,24 @@ if has_keys then
     end
     if #keys == 0 then return end
     local records = redis.call('HMGET', rates, unpack(keys))
+    local others = key_max > 0 and count_running(#keys) or nil
     for i = 1, #keys do
       local key = keys[i]
-      local rests_until, log = string.match(records[i] or '', '^(%d+)(.*)$')
-      -- Deliveries that come free while a claim is on its way and back are claimed together: else each part of them takes another claim.
-      local times, counts, used, is_ahead, opens = read_log(log, key_rate, key_window, begins_at, 2 * key_ahead)
-      if is_ahead then must_store[key] = true end
-      local state = { times = times, counts = counts, opens = opens, granted = 0, begun = 0, free = math.huge, room = math.huge }
-      state.rests_until = tonumber(rests_until) or 0
-      if state.rests_until > now + LONGEST then state.rests_until = 0 end
-      if key_rate > 0 then state.free = math.max(0, key_rate - used) end
-      if state.rests_until > begins_at then state.free = 0 end
-      set_room(key, state)
+      local rests_until, log
+      if records[i] then rests_until, log = string.match(records[i], '^(%d+)(.*)$') end
+      local times, counts, used, is_ahead, opens
+      if key_rate > 0 then
+        -- Deliveries that come free while a claim is on its way and back are claimed together: else each part of them takes another claim.
+        times, counts, used, is_ahead, opens = read_log(log, key_rate, key_window, begins_at, 2 * key_ahead)
+        if is_ahead then must_store[key] = true end
+      end
+      local rested_at = tonumber(rests_until or 0)
+      if rested_at > now + LONGEST then rested_at = 0 end
+      local free = key_rate > 0 and math.max(0, key_rate - used) or ANY
+      if rested_at > begins_at then free = 0 end
+      local state =
+        { times = times, counts = counts, opens = opens, granted = 0, begun = 0, free = free, room = ANY, rests_until = rested_at }
+      set_room(key, state, others)
       states[key] = state
     end
   end
@@ -89,13 +116,14 @@ if has_keys then
   -- where each is the only one of its key, they are due again when they can be delivered.
   function permitted(ids, dues)
     load_states(ids)
-    local allowed, allowed_dues, parked, queued, later, rests = {}, {}, {}, {}, {}, {}
+    local allowed, allowed_dues, parked, queued, later, rests, count = {}, {}, {}, {}, {}, {}, 0
     for i = 1, #ids do
-      local id, key = ids[i], key_of(ids[i])
+      local id, key = ids[i], key_by_id[ids[i]]
       local state = states[key]
       if state.free > 0 and state.room > 0 then
         state.free, state.room = state.free - 1, state.room - 1
-        allowed[#allowed + 1], allowed_dues[#allowed_dues + 1] = id, dues[i]
+        count = count + 1
+        allowed[count], allowed_dues[count] = id, dues[i]
       elseif order_mode ~= 'limits' then
         local may_begin_at = next_time(state)
         keep_due(id, to_time(dues[i]))
@@ -104,7 +132,7 @@ if has_keys then
       else
         local due = to_time(dues[i])
         parked[#parked + 1], parked[#parked + 2] = string.format('%d', due), id
-        queued[#queued + 1], queued[#queued + 2] = 0, in_queue(id, due, 0)
+        queued[#queued + 1], queued[#queued + 2] = '0', in_queue(id, due, 0)
         if state.free <= 0 then rests[#rests + 1], rests[#rests + 2] = string.format('%d', next_time(state)), key end
       end
     end
@@ -136,13 +164,15 @@ if has_keys then
 
   -- Notes that a message is delivered. `is_fresh`: it was not in flight before.
   function note_delivery(id, is_fresh)
-    local key = key_of(id)
+    local key = key_by_id[id]
     local state = states[key]
-    state.granted = state.granted + 1
-    must_store[key] = true
+    if key_rate > 0 then
+      state.granted = state.granted + 1
+      must_store[key] = true
+    end
     if is_fresh and key_max > 0 and order_mode == 'limits' then
       state.begun = state.begun + 1
-      running_members[#running_members + 1], running_members[#running_members + 2] = 0, key .. '\0' .. id
+      running_members[#running_members + 1], running_members[#running_members + 2] = '0', key .. '\0' .. id
     end
   end
 
@@ -188,25 +218,41 @@ if has_keys then
     rest(rests)
   end
 
+  -- Writes what begins with a long entry, if there is more; a few without that.
+  local function write(command, key, entries)
+    if #entries < 2 * MANY then
+      if #entries > 2 then redis.call(command, key, unpack(entries, 3)) end
+    else
+      redis.call(command, key, unpack(entries))
+      redis.call(command == 'HSET' and 'HDEL' or 'ZREM', key, LONG_ENTRY)
+    end
+  end
+
   -- Writes the deliveries, and forgets those that no longer count, a few more than it writes.
   function store_states()
-    local fields, ends = {}, {}
-    if key_rate > 0 then
-      for key in pairs(must_store) do
-        local state = states[key]
-        granted_at = add_to_log(state.times, state.counts, state.granted, key_rate, key_window, begins_at + key_slack)
-        fields[#fields + 1] = key
-        fields[#fields + 1] = string.format('%d ', state.rests_until) .. format_log(state.times, state.counts)
-        ends[#ends + 1] = string.format('%d', math.max(granted_at + key_window, state.rests_until))
-        ends[#ends + 1] = key
+    local fields, ends, count = { LONG_ENTRY, '' }, { '0', LONG_ENTRY }, 2
+    local end_of_window, window_end
+    for key in pairs(must_store) do
+      local state = states[key]
+      local rests_until = '0 '
+      granted_at = add_to_log(state.times, state.counts, state.granted, key_rate, key_window, begins_at + key_slack)
+      if granted_at + key_window ~= window_end then
+        window_end = granted_at + key_window
+        end_of_window = string.format('%d', window_end)
       end
+      local ends_at = end_of_window
+      if state.rests_until > 0 then
+        rests_until = string.format('%d ', state.rests_until)
+        if state.rests_until > window_end then ends_at = string.format('%d', state.rests_until) end
+      end
+      fields[count + 1], fields[count + 2] = key, rests_until .. format_log(state.times, state.counts)
+      ends[count + 1], ends[count + 2] = ends_at, key
+      count = count + 2
     end
-    if #fields > 0 then
-      redis.call('HSET', rates, unpack(fields))
-      redis.call('ZADD', rated, unpack(ends))
-    end
-    if #running_members > 0 then redis.call('ZADD', running, unpack(running_members)) end
-    local over = redis.call('ZRANGEBYSCORE', rated, '-inf', '(' .. now, 'LIMIT', 0, #fields > 0 and #fields + 10 or 500)
+    write('HSET', rates, fields)
+    write('ZADD', rated, ends)
+    write('ZADD', running, running_members)
+    local over = redis.call('ZRANGEBYSCORE', rated, '-inf', '(' .. now, 'LIMIT', 0, count > 2 and count + 8 or 500)
     if #over > 0 then
       redis.call('HDEL', rates, unpack(over))
       redis.call('ZREM', rated, unpack(over))

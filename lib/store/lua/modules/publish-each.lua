@@ -2,7 +2,7 @@
 -- @needs scheduled, inflight, messages, deliveries, claims, dead, errors, keyed, places
 -- @needs order_mode, is_ordered, publish_later, created, statuses, kept, is_new, first_due, ARGV, FIRST
 -- @use publish-begin (total, due_of_all, score_of_all, dues, scores, is_later, are_lists, longest)
--- @use message-columns (on_duplicates, waits)
+-- @use message-columns (on_duplicates, waits, tag_lists)
 -- @use count (add)
 -- @use largest (note_length)
 -- @use earliest (earliest, note)
@@ -39,7 +39,7 @@ local first_field = FIRST
 if is_later then
   fields, first_field, created = {}, 1, 0
 end
-for n = 1, total do
+for n = 1, (is_later or tag_lists ~= '') and total or 0 do
   if not (is_later and is_later[n]) then
     if is_later then
       fields[2 * created + 1], fields[2 * created + 2] = ARGV[FIRST + 2 * n - 2], ARGV[FIRST + 2 * n - 1]
@@ -61,27 +61,24 @@ end
 note_length(longest)
 
 -- Those that wait in an order are lined up together, up to the next one that is published by itself: all keep their order.
-local waiting_ids, waiting_dues = {}, {}
+local first_waiting = 1
 local digits, dues_kept = {}, {}
-for n = 1, is_ordered and total + 1 or is_later and total or 0 do
-  local by_itself = is_later and is_later[n]
-  if is_ordered and (by_itself or n > total) and #waiting_ids > 0 then
-    note(line_up_new(waiting_ids, waiting_dues))
-    waiting_ids, waiting_dues = {}, {}
-  end
-  local id, due = ARGV[FIRST + 2 * n - 2], due_of_all or dues[n]
-  if by_itself then
+for n = 1, is_later and total or 0 do
+  if not is_later[n] then
+    digits[n] = CREATED
+  else
+    if is_ordered and first_waiting < n then note(line_up_new(first_waiting, n - 1)) end
+    first_waiting = n + 1
+    local id, due = ARGV[FIRST + 2 * n - 2], due_of_all or dues[n]
     local on_duplicate = #on_duplicates == 1 and on_duplicates or string.sub(on_duplicates, n, n)
     local status, due_now = publish_later(n, id, ARGV[FIRST + 2 * n - 1], due, on_duplicate)
     local is_stored = status == REPLACED or status == CREATED
     if is_stored then created = created + 1 end
     if not is_stored or waits and waits[n] then dues_kept[#dues_kept + 1] = string.format('%d', due_now) end
     digits[n] = status
-  elseif n <= total then
-    digits[n] = CREATED
-    waiting_ids[#waiting_ids + 1], waiting_dues[#waiting_dues + 1] = id, due
   end
 end
+if is_ordered and first_waiting <= total then note(line_up_new(first_waiting, total)) end
 if created > 0 then is_new = add('published', created) == created end
 if is_later then statuses, kept = table.concat(digits), table.concat(dues_kept, ',') end
 first_due = earliest

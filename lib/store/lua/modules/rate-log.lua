@@ -14,7 +14,8 @@ local function grain_of(max, window) return max > MOST_TIMES and math.ceil(windo
 local function read_log(text, max, window, begin, gather)
   local oldest, since, latest = now - window, begin - window, now + MOST_AHEAD
   local times, counts, sum, is_ahead, first, last = {}, {}, 0, false, nil, nil
-  for time, count in string.gmatch(text or '', '(%d+) (%d+)') do
+  if not text or text == '' then return times, counts, sum, is_ahead, last end
+  for time, count in string.gmatch(text, '(%d+) (%d+)') do
     time, count = tonumber(time), math.min(tonumber(count), max)
     if time > latest then
       time, is_ahead = begin, true
@@ -44,6 +45,7 @@ local function add_to_log(times, counts, granted, max, window, by)
 end
 
 local function format_log(times, counts)
+  if #times == 1 and counts[1] > 0 then return string.format('%d %d', times[1], counts[1]) end
   local parts = {}
   for i = 1, #times do
     if counts[i] > 0 then parts[#parts + 1] = string.format('%d %d', times[i], counts[i]) end

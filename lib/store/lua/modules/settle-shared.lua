@@ -1,7 +1,7 @@
 -- Ends deliveries that share records, if all of them have succeeded and are the current ones. If not, their messages are brought out, and end by
 -- records of their own.
 -- @exports are_shared, own, own_tokens, emptied, rewritten, bring_out_shares
--- @needs scheduled, claims, outcomes, ids
+-- @needs scheduled, blocked, claims, outcomes, ids, order_mode
 -- @use finished (keeps)
 -- @use shared-records (GAP, parse_claim, places_of, bring_out)
 -- @use settle-tokens (total, tokens_of, shares)
@@ -28,8 +28,9 @@ if #shares > 0 then
   local function are_current()
     -- One that waits was published anew by a process that cannot read these records, and took the old message for damage.
     local waiting = redis.call('ZMSCORE', scheduled, unpack(ids))
+    local behind = order_mode and redis.call('ZMSCORE', blocked, unpack(ids)) or {}
     for n = 1, total do
-      if waiting[n] and not tokens_of[n] then return false end
+      if (waiting[n] or behind[n]) and not tokens_of[n] then return false end
     end
     local opened = {}
     for _, share in ipairs(shares) do

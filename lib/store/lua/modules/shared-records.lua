@@ -3,8 +3,8 @@
 --   '<how many are left> <due times, ms, with commas>\0\0<stored id>\0\0<stored id>\0\0', with nothing in place of the id of one that has left
 -- The lease is in `inflight`, under '\0<field>', which is no stored id. The token of a delivery is '<field>+<its place>', from 1.
 -- A delivery leaves it when it has succeeded. When anything else is asked of one, all that are left get records and leases of their own.
--- @exports SHARED, GAP, parse_claim, places_of, bring_out
--- @needs scheduled, claims, inflight, deliveries
+-- @exports SHARED, GAP, parse_claim, places_of, is_shared, bring_out
+-- @needs scheduled, blocked, claims, inflight, deliveries
 -- @use record (format_record)
 -- @use most-deliveries (MOST_DELIVERIES)
 
@@ -34,6 +34,16 @@ local function places_of(listed)
   return ids
 end
 
+-- Whether a message is in flight with a shared record. This reads all of them, which costs more than all else of most calls.
+local function is_shared(id)
+  local all = redis.call('HGETALL', claims)
+  for i = 1, #all, 2 do
+    local is_listed = string.find(all[i + 1], GAP .. id .. GAP, 1, true)
+    if is_listed and redis.call('ZSCORE', inflight, '\0' .. all[i]) then return true end
+  end
+  return false
+end
+
 -- Gives the deliveries of a claim that are left records and leases of their own. Returns how many; nil if there is no such claim.
 local function bring_out(field)
   local record = redis.call('HGET', claims, field)
@@ -45,12 +55,12 @@ local function bring_out(field)
   local ids = left and places_of(listed) or {}
   if #ids == 0 then return 0 end
   local members, fields, place = {}, {}, 0
-  local waiting = redis.call('ZMSCORE', scheduled, unpack(ids))
+  local waiting, behind = redis.call('ZMSCORE', scheduled, unpack(ids)), redis.call('ZMSCORE', blocked, unpack(ids))
   for due in string.gmatch(dues, '%d+') do
     place = place + 1
     local id = ids[place]
     -- One that waits was published anew by a process that cannot read this record, and took the old message for damage.
-    if id and id ~= '' and not waiting[place] then
+    if id and id ~= '' and not waiting[place] and not behind[place] then
       -- If another program has removed the lease, it has ended.
       members[#members + 1], members[#members + 2] = lease or '0', id
       fields[#fields + 1], fields[#fields + 2] = id, format_record(field .. '+' .. place, 1, 1, due)

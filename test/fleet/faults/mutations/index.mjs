@@ -1,6 +1,7 @@
 import { failureMutations } from './failures.mjs';
 import { importMutations } from './imports.mjs';
 import { limitMutations } from './limits.mjs';
+import { orderMutations } from './order.mjs';
 import { protocolMutations } from './protocol.mjs';
 import { scheduleMutations } from './schedules.mjs';
 
@@ -10,6 +11,7 @@ import { scheduleMutations } from './schedules.mjs';
  */
 export const mutations = [
   ...protocolMutations,
+  ...orderMutations,
   ...scheduleMutations,
   ...limitMutations,
   ...failureMutations,

@@ -80,16 +80,23 @@ export const limitMutations = [
   {
     guard: 'log of a key: what began within the window counts',
     file: 'store/lua/modules/key-limits.lua',
-    find: 'state.free = math.max(0, key_rate - used)',
-    replace: 'state.free = math.max(key_rate, key_rate - used)',
+    find: 'math.max(0, key_rate - used) or ANY',
+    replace: 'math.max(key_rate, key_rate - used) or ANY',
     scenario: 'rated-keys',
   },
   {
     guard: 'count of a key: what is in flight of it counts',
     file: 'store/lua/modules/key-limits.lua',
-    find: 'state.room = math.max(0, key_max - others - state.begun)',
-    replace: 'state.room = math.max(key_max, key_max - others) - state.begun',
+    find: 'state.room = math.max(0, key_max - running_now - state.begun)',
+    replace: 'state.room = math.max(key_max, key_max - running_now) - state.begun',
     scenario: 'rated-keys',
+  },
+  {
+    guard: 'count of a key: what is in flight with a shared record counts',
+    file: 'store/lua/modules/claim-mending.lua',
+    find: 'looks and is_shared(id)',
+    replace: 'looks and false',
+    spec: 'test/contract/redis-broker.spec.ts',
   },
   {
     guard: 'due time of a head: it keeps its place in an order while a limit holds it back',

@@ -257,41 +257,4 @@ export const protocolMutations = [
     replace: 'if true or is_stored_as(stored, replaces, is_first) or',
     spec: 'test/unit/store/fleet/second-copy.spec.ts',
   },
-
-  // ── order ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-  {
-    guard: 'order: a message waits behind the head of its key',
-    file: 'store/lua/modules/line-up-new.lua',
-    find: 'local leads = lead[i] and heads[i] ~= ids[n]',
-    replace: 'local leads = false and heads[i] ~= ids[n]',
-    scenario: 'ordered-keys',
-  },
-  {
-    guard: 'order: what has begun stays the head of its key until it is done',
-    file: 'store/lua/modules/order.lua',
-    find: 'if not nth or delivered_now > delivered or',
-    replace: 'if not (nth and delivered_now and delivered) or',
-    scenario: 'ordered-keys',
-  },
-  {
-    guard: 'order: nothing overtakes a head whose record cannot be read',
-    file: 'store/lua/modules/order.lua',
-    find: 'or record and not head_due then',
-    replace: 'or record and not head_due and false then',
-    spec: 'test/integration/redis-order-repair.spec.ts',
-  },
-  {
-    guard: 'order: the next one of a key is handed out as soon as its head is done',
-    file: 'store/lua/modules/settle-acks.lua',
-    find: 'if order_mode then note(leave_lines(ids)) end',
-    replace: 'if false then note(leave_lines(ids)) end',
-    spec: 'test/e2e/order.spec.ts',
-  },
-  {
-    guard: 'order: a key without a head gets one from a claim',
-    file: 'store/lua/modules/claim-mending.lua',
-    find: 'try_parked() else try_blocked() end',
-    replace: 'try_parked() elseif false then try_blocked() end',
-    spec: 'test/integration/redis-order-repair.spec.ts',
-  },
 ];

@@ -36,6 +36,7 @@ describe('resolveHandler', () => {
       name: 'Orders.onTimeout',
       concurrency: 100,
       batch: undefined,
+      inbox: false,
       topics: [
         {
           topic: 'orders',
