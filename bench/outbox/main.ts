@@ -116,7 +116,7 @@ async function cost(): Promise<Sample> {
 
 async function empty(): Promise<void> {
   await redis.flushall();
-  for (const table of ['delay_queue_outbox', 'delay_queue_outbox_shards', 'orders'])
+  for (const table of ['delay_queue_outbox', 'delay_queue_outbox_shards', 'delay_queue_inbox', 'orders'])
     await knex.schema.dropTableIfExists(table);
   for (const statement of outboxDdl(dialect, { shards: Number(values.shards) }).split(/;$/m))
     if (statement.trim() !== '') await knex.raw(statement);

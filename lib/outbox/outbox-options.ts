@@ -27,8 +27,8 @@ export interface DelayQueueOutboxOptions {
    */
   inboxTable?: string;
   /**
-   * How long the inbox knows that a message was handled or cancelled, 1 hour to 10 years. It has to be longer than any message comes again
-   * after that, and `cancel()` answers `'done'` for as long.
+   * How long the inbox knows that a message was handled, cancelled or moved, 1 hour to 10 years. Within that time a message that comes again is
+   * not handled again, and `cancel()` answers `'done'`.
    *
    * @defaultValue '7d'
    */

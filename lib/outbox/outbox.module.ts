@@ -19,7 +19,7 @@ type LateOptions = Omit<DelayQueueOutboxOptions, 'connection'>;
  *
  * @publicApi
  */
-export type DelayQueueOutboxAsyncOptions = ConfigurableModuleAsyncOptions<LateOptions> &
+export type DelayQueueOutboxAsyncOptions = ConfigurableModuleAsyncOptions<Omit<DelayQueueOutboxOptions, 'connection'>> &
   Pick<DelayQueueOutboxOptions, 'connection'>;
 
 const OPTIONS = Symbol('DelayQueueOutboxOptions');

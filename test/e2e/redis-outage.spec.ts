@@ -103,10 +103,13 @@ describe('while Redis is away', () => {
   it('a publish with an unknown outcome can be repeated under its id, and is delivered once', async () => {
     await onMortalRedis({ publishTimeout: 300 }, async ({ pid, producer, events, jobs }) => {
       process.kill(pid, 'SIGSTOP');
-      await expect(producer.publish('jobs', 'first', { id: 'a', delay: 700 })).rejects.toThrow(/not known.*same id/);
+      await expect(producer.publish('jobs', 'first', { id: 'a', delay: '1h' })).rejects.toThrow(/not known.*same id/);
       process.kill(pid, 'SIGCONT');
-      // The server had received it and stored it as soon as it could.
-      await expect(producer.publish('jobs', 'second', { id: 'a' })).rejects.toThrow(DuplicateMessageError);
+      // The server had received it and stored it as soon as it could. A busy machine may leave the outcome of a repetition unknown, too.
+      await eventually(async () => {
+        await expect(producer.publish('jobs', 'second', { id: 'a' })).rejects.toThrow(DuplicateMessageError);
+      });
+      await eventually(async () => producer.reschedule('jobs', 'a', { delay: 0 }));
       await events.acked.first(({ id }) => id === 'a');
       expect(jobs.callsOf('a').map(({ payload }) => payload)).toEqual(['first']);
     });
